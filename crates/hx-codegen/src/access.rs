@@ -212,7 +212,7 @@ impl<'a> Elements<'a> {
         self.offsets.iter().enumerate().map(each).collect()
     }
 
-    /// Returns the element as an expression: the variable itself, or the bits of a narrow element.
+    /// Returns element number `index` of these as an expression: its variable, or the bits of a narrow element.
     pub(crate) fn value(&self, index: usize, printer: &mut Printer) -> String {
         let one = self.slice(index..index + 1);
         if self.bits() >= 32 {

@@ -13,10 +13,11 @@ pub(crate) struct Operand {
 /// An `asm` statement under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Asm {
-    /// Written operands. With [`Asm::in_place`] they are also read.
+    /// Written operands. With [`Asm::in_place`] they are read as well.
     pub(crate) outputs: Vec<Operand>,
     pub(crate) inputs: Vec<Operand>,
-    /// The outputs keep their old values if the instruction does not write them.
+    /// The outputs are operands that the instruction reads and writes: an accumulator, or a destination that keeps its old
+    /// value if the instruction does not run.
     pub(crate) in_place: bool,
     /// The statement has effects besides its outputs, so the compiler must not reorder it with other such statements.
     pub(crate) effects: bool,
@@ -146,8 +147,10 @@ fn wrapped(operands: &[String], indent: usize) -> String {
     text
 }
 
-/// Replaces each `{name}` of a C++ template. `value` also receives whether the placeholder is enclosed in parentheses. The error
-/// is a placeholder that `value` does not know.
+/// Replaces each `{name}` of a C++ template. `value` also receives whether the placeholder is enclosed in parentheses.
+///
+/// # Errors
+/// The name of a placeholder that `value` does not know, or the text after a brace that is not closed.
 pub(crate) fn fill(template: &str, value: &dyn Fn(&str, bool) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;
@@ -164,6 +167,9 @@ pub(crate) fn fill(template: &str, value: &dyn Fn(&str, bool) -> Option<String>)
 
 /// Replaces each `{name}` of a template and turns `{{` and `}}` into braces. Escapes the rest for the string of an `asm`
 /// statement: percent signs are doubled, quotes, backslashes and line ends get a backslash.
+///
+/// # Errors
+/// The name of a placeholder that `value` does not know, or the text from a brace on that is not closed.
 fn render(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;

@@ -13,7 +13,7 @@ use crate::storage::literal;
 
 impl Emitter<'_> {
     /// Adds the value to compare with after the inputs, and a destination for the old value of the element to the outputs, if
-    /// the access has them.
+    /// the access has them. The destination holds the bits `pad` in a thread in which the access does not run.
     pub(crate) fn atomic_operands(
         &mut self,
         atomic: &AtomicUse,
@@ -43,7 +43,8 @@ impl Emitter<'_> {
     }
 
     /// Returns the modifiers for the order and the scope of an atomic access. An update without modifiers is relaxed, at the
-    /// scope of the device. A load or a store without modifiers would not be atomic, so both always have them.
+    /// scope of the device; for shared memory this covers the scope of the block. A load or a store without modifiers would
+    /// not be atomic, so both always have them.
     pub(crate) fn meaning(&self, atomic: &AtomicUse, memory: Memory, op: AtomicOp) -> String {
         let AtomicUse { order, scope, .. } = atomic;
         let is_plain = matches!(op, AtomicOp::Load | AtomicOp::Store);
@@ -64,7 +65,7 @@ impl Emitter<'_> {
     }
 }
 
-/// Returns the modifier of a scope. Targets without clusters have the next larger scope.
+/// Returns the PTX word of a scope. On targets without clusters, the scope of the cluster is that of the device.
 fn scope_word(scope: MemoryScope, target: Target) -> &'static str {
     match scope {
         MemoryScope::Block => "cta",

@@ -146,7 +146,8 @@ impl Emitter<'_> {
         Ok((map_operand(&name), out))
     }
 
-    /// Returns how many statements at the start of a body one thread executes while the others do nothing.
+    /// Returns how many statements at the start of a body one thread executes while the others do nothing; 0 if one thread
+    /// alone executes the body already.
     pub(crate) fn run_by_one_thread(&self, body: &[Stmt]) -> usize {
         let is_alone = |stmt: &&Stmt| {
             matches!(stmt, Stmt::Expect { .. } | Stmt::Bulk(_) | Stmt::BulkStore(_) | Stmt::BulkCommit)

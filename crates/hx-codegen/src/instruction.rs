@@ -35,7 +35,8 @@ impl Sequence {
         format!("hx_t{}", self.temporaries - 1)
     }
 
-    /// Adds an output. `initial` is its value if the instruction does not write it.
+    /// Adds an output. `initial` is the expression that it holds before the instruction: the accumulator of a product, or the
+    /// value that remains if a load does not run. `None` leaves it undefined before.
     pub(crate) fn output(&mut self, target: Destination, initial: Option<&str>) {
         let name = &target.operand.text;
         match (target.temporary, initial) {

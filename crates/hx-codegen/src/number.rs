@@ -9,7 +9,8 @@ use crate::emit::{Emitter, MalformedProgram};
 use crate::storage::scalar;
 
 impl Emitter<'_> {
-    /// Reads one element of a tensor into a local integer.
+    /// Reads one element of a tensor into a local number of the block: an integer of at least 8 bits, a float of at least 16
+    /// bits, or a bool.
     pub(crate) fn load_integer(&mut self, var: &Symbol, address: &Address) -> Result<(), MalformedProgram> {
         let (element, dtype) = self.element_of(address)?;
         let (bits, signed) = (dtype.bits(), dtype.is_signed_int());
@@ -42,7 +43,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Reads an integer in each thread.
+    /// Reads an integer in each thread for which `guard` holds; the other threads get -1.
     pub(crate) fn load_index(
         &mut self,
         var: &Symbol,

@@ -118,7 +118,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Arrives at the barrier of a block of the cluster.
+    /// Arrives at the barrier of the cluster's block `rank` that lies where `address` lies in this block.
     fn arrive_at(&mut self, address: String, rank: &Expr, guard: String) -> Result<()> {
         let rank = self.expr(rank)?.text;
         self.barrier_row("barrier.arrive.remote", vec![address, rank], Some(guard), &|name| {

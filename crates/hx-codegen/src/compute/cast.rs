@@ -10,7 +10,8 @@ use crate::expr::Helper;
 use crate::storage::{scalar, word_literal};
 
 impl Emitter<'_> {
-    /// Converts a value. A float result is rounded to nearest even, an integer result toward zero.
+    /// Converts a value. A conversion to a float rounds to nearest even. A float becomes an integer toward zero, saturated to
+    /// the range of the type; an integer wraps to a narrower one. A bool says whether the value is not 0.
     pub(super) fn cast(
         &mut self,
         from: DType,

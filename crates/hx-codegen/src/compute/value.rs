@@ -72,7 +72,8 @@ pub(super) fn bitcast(from: DType, to: DType, value: &Value) -> Value {
     }
 }
 
-/// Returns the unsigned integer of the same width.
+/// Returns the unsigned type of the same width for an integer of 8 or 16 bits, the widths that floats of few bits have. Other
+/// types stay as they are.
 fn unsigned(dtype: DType) -> DType {
     match dtype {
         DType::I8 => DType::U8,
