@@ -27,7 +27,7 @@ pub(crate) struct Agent<'a> {
     pub(crate) threads: usize,
     /// Lanes of a warp.
     pub(crate) lanes: usize,
-    /// The warps of its threads.
+    /// The warps of its threads, as the clock numbers them.
     pub(crate) who: Warps,
     pub(crate) env: Env,
     /// Indexed by array. Arrays that this agent does not use are empty.
@@ -35,7 +35,7 @@ pub(crate) struct Agent<'a> {
     pub(crate) scratch: Scratch,
     /// The number of times that the agent has changed memory, or something else that others can see.
     pub(crate) stirs: u64,
-    /// The elements that the rounds of the loops around have read, if `is_polling`.
+    /// The elements that the current rounds of the enclosing `while` loops have read, in order; recorded only if `is_polling`.
     pub(crate) polled: Vec<Spot>,
     pub(crate) is_polling: bool,
     /// The value of [`Block::naps`] when the agent gave its turn to others, so the least is the earliest; `None` if it is
@@ -49,7 +49,7 @@ pub(crate) struct Agent<'a> {
     pub(crate) products: Products<'a>,
     /// The draw in flight, which one of its threads makes; `None` without one.
     pub(crate) drawing: Option<Drawing>,
-    /// The event without which it cannot go on.
+    /// The event without which it cannot go on; `None` if it waits for none.
     pub(crate) waiting: Option<Waiting>,
     /// From the body of the program to the innermost body.
     frames: Vec<Frame<'a>>,

@@ -120,7 +120,8 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Collects the dense operand that the registers of these lanes hold.
+    /// Decodes the registers of these lanes into the dense operand `out`. `table` holds, at `value · lanes + lane`, the
+    /// position in `out`.
     pub(crate) fn gather(
         &self,
         file: &RegisterFile,

@@ -65,7 +65,8 @@ impl<'a> Block<'a> {
         Ok((regs.array, (base + regs.offsets[0]) * self.agent.threads))
     }
 
-    /// Executes one atomic access of a thread to the element at a checked address. Returns the element as it was before.
+    /// Executes one atomic access of a thread to the element at a checked byte address. Returns the bits of the element as it
+    /// was before; 0 if the access has no result and stays pending ([`Block::combine`]).
     fn update(
         &mut self,
         t: &Transfer,
@@ -82,7 +83,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Applies an atomic operation without a result to an element of global memory. It stays pending until the blocks are merged.
+    /// Applies an atomic operation without a result to an element of global memory. It stays pending until the blocks are
+    /// merged, so the returned value is always 0.
     fn combine(
         &mut self,
         t: &Transfer,
@@ -99,7 +101,8 @@ impl<'a> Block<'a> {
         Ok(0)
     }
 
-    /// Executes an atomic access of a thread to an element of shared memory. Returns the element as it was before.
+    /// Executes an atomic access of a thread to the element of shared memory that begins at byte `at`. Returns the bits of the
+    /// element as it was before.
     pub(crate) fn shared_atomic(
         &mut self,
         t: &Transfer,

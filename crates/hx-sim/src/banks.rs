@@ -55,8 +55,8 @@ fn degree(lanes: &[(usize, i64)], unit: i64, units: usize) -> u64 {
     most
 }
 
-/// Returns the number of distinct sectors of a request, and the fewest sectors that could hold its distinct bytes. Sorts
-/// `scratch`.
+/// Returns the number of distinct sectors of a request, and the fewest sectors that could hold its distinct bytes. `scratch`
+/// holds the byte addresses, which get sorted, and `access` is the number of bytes at each.
 pub(crate) fn sectors(limits: &Limits, scratch: &mut [i64], access: usize) -> (u64, u64) {
     if !scratch.is_sorted() {
         scratch.sort_unstable();

@@ -55,7 +55,7 @@ impl Message {
 struct Acquired {
     /// The access of the acquiring thread.
     at: Epoch,
-    /// Includes what its warp had heard before.
+    /// The message that it found, joined with all messages that its warp had heard before.
     message: Rc<Message>,
     /// Whether the message includes those of all earlier acquires of the run.
     is_whole: bool,

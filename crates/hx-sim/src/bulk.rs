@@ -78,7 +78,7 @@ fn element(map: &TensorMap) -> usize {
     map.element.bits() as usize / 8
 }
 
-/// Returns the pieces of the box of a map whose first element has these coordinates and lies at `start` in shared memory.
+/// Returns the pieces of the box of a map whose first element has these coordinates and lies at byte `start` of shared memory.
 ///
 /// # Errors
 /// If a piece inside of the map begins before the tensor.
@@ -121,7 +121,7 @@ fn boxed(map: &TensorMap, first: &[i64], start: usize) -> Result<Vec<Piece>, Str
 }
 
 /// Describes the bytes that a box writes behind the end of a row of its tensor, because the hardware writes whole units of
-/// `tail` bytes; `None` if a row ends with a unit.
+/// `tail` bytes; `None` if every row ends with a unit, and for a run.
 fn overwritten(tail: usize, pieces: &[Piece], maps: &[TensorMap], part: &PartCode) -> Option<String> {
     let PartCode::Box { map, .. } = part else { return None };
     let ends = |piece: &Piece| piece.inside.map(|(skip, byte, len)| (byte + len, (skip + len) % tail));
@@ -133,10 +133,10 @@ fn overwritten(tail: usize, pieces: &[Piece], maps: &[TensorMap], part: &PartCod
     ))
 }
 
-/// Returns the pieces of `bytes` contiguous bytes that begin at byte `from` of a tensor and at `start` in shared memory.
+/// Returns the pieces of `bytes` contiguous bytes that begin at byte `from` of a tensor and at byte `start` of shared memory.
 ///
 /// # Errors
-/// If one of the two is no multiple of a piece, or the run begins before the tensor.
+/// If `from` or `start` is no multiple of [`PIECE`], or `from` is negative.
 fn run(from: i64, start: usize, bytes: usize) -> Result<Vec<Piece>, String> {
     let Some(first) = usize::try_from(from).ok().filter(|at| (at | start).is_multiple_of(PIECE)) else {
         return Err(format!("a run from byte {from} of its tensor to byte {start} of shared memory"));
@@ -263,7 +263,7 @@ impl<'a> Block<'a> {
     /// Receives a box that a thread of this or of another block has sent.
     ///
     /// # Errors
-    /// If an access to the box may still happen, as far as the sending thread knows.
+    /// If, as far as the sending thread knows, an access to the box may still happen, or if the write races or lacks a fence.
     pub(crate) fn filled(&mut self, filled: &Filled) -> Result<(), SimError> {
         let Filled { site, from, thread, tensor, barrier, stage, proxy, ref pieces, ref waits } = *filled;
         let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
@@ -295,8 +295,8 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Sends 16 bytes of each thread to its place in another block. The threads have waited together until their places are free, so
-    /// the first one speaks for all.
+    /// Sends 16 bytes of each thread to its place in another block. The threads have waited together until their places are
+    /// free, so all chunks count as accesses of the first thread.
     pub(crate) fn send_chunks(&mut self, s: &'a SendCode) -> Result<(), SimError> {
         let stage = self.stage_of(s.site, s.barrier, &s.index)?;
         let base = self.base(s.site, &s.regs)?;

@@ -242,7 +242,7 @@ impl<'a> Cluster<'a> {
         true
     }
 
-    /// Lets copies into some block arrive. Returns false if there are none.
+    /// Lets copies into some block arrive, or a draw of some block happen. Returns false if there is neither.
     fn land_next(&mut self) -> Result<bool, SimError> {
         let waiting: Vec<usize> =
             (0..self.blocks.len()).filter(|block| self.blocks[*block].can_land()).collect();

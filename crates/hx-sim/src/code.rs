@@ -39,7 +39,7 @@ pub(crate) struct Code {
     pub(crate) shared_bytes: usize,
     /// The narrowest access to shared memory, in bytes. Every access is a multiple of it.
     pub(crate) granule: usize,
-    /// Whether some copy is asynchronous.
+    /// Whether some copy into shared memory is asynchronous.
     pub(crate) asynchronous: bool,
     /// Whether blocks see what others did to global memory: atomic accesses return values, order other accesses, or are atomic among
     /// few threads.
@@ -111,7 +111,8 @@ pub(crate) struct BulkCode {
     pub(crate) blocks: Vec<Formula>,
 }
 
-/// The tile operation that statements belong to. Site 0 means that they belong to none.
+/// The place in the program that statements belong to: a tile operation, or a `while`, a draw or a loop over drawn numbers,
+/// which have no `op`. Site 0 means that they belong to none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Site {
     pub(crate) op: Option<OpId>,
@@ -348,8 +349,8 @@ impl Step {
         matches!(self, Step::Transfer(t) if t.atomic.is_some() && matches!(t.memory, Mem::Global(_)))
     }
 
-    /// Returns the site of a step that moves data out of registers or past them, or that waits for or announces data; `None`
-    /// for other steps.
+    /// Returns the site of a store, of an asynchronous or bulk copy, of a wait for asynchronous copies, and of a wait for or an
+    /// arrival at a barrier in memory; `None` for other steps.
     pub(crate) fn moved(&self) -> Option<SiteId> {
         match self {
             Step::Transfer(t) if !t.load => Some(t.site),
@@ -360,7 +361,7 @@ impl Step {
         }
     }
 
-    /// Returns the registers that the step writes, if it does.
+    /// Returns the registers that the step writes, or that earlier writes are complete; `None` if the step does neither.
     pub(crate) fn written(&self) -> Option<Written<'_>> {
         match self {
             Step::Transfer(t) if t.load => Some(Written::Now(t.site, &t.regs)),
@@ -504,11 +505,11 @@ pub(crate) enum Factor {
 pub(crate) struct Operand {
     /// Position among the shared tensors.
     pub(crate) tensor: usize,
-    /// The first element, before the swizzle.
+    /// The offset of the first element in the shared tensor, in elements, before the swizzle.
     pub(crate) start: Formula,
     /// For each element of the dense operand, in the order of the loop: its distance in bytes from the start.
     pub(crate) places: Vec<i64>,
-    /// The distances at which the chunks begin that hold these elements.
+    /// The distances in bytes from the start at which the chunks begin that hold these elements, in ascending order.
     pub(crate) chunks: Vec<i64>,
     /// Permutes byte addresses.
     pub(crate) swizzle: Swizzle,
@@ -572,7 +573,7 @@ pub(crate) struct LaneExchange {
     pub(crate) dst: Regs,
     pub(crate) src: Regs,
     pub(crate) from: From,
-    /// Instructions that one value takes.
+    /// Instructions that each warp issues for the exchange.
     pub(crate) parts: u64,
 }
 

@@ -40,7 +40,8 @@ impl Block<'_> {
         Common { overlays: std::mem::take(&mut self.overlays), world: self.world.take() }
     }
 
-    /// Begins the releases of a step: returns the message that its threads release. [`Block::end_release`] must follow.
+    /// Begins the releases of a step: returns the message that its threads release, or `None` if its memory order does not
+    /// release. [`Block::end_release`] must follow.
     pub(crate) fn begin_release(&self, atomic: &AtomicCode) -> Option<Rc<Message>> {
         if !atomic.order.releases() {
             return None;

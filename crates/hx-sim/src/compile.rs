@@ -24,6 +24,9 @@ use crate::formula::{Binding, Compiler, Formula, Test};
 
 /// Compiles `program` for one launch. `symbols` and `numbers` hold the values of its symbols and of its numeric parameters by
 /// name. Loads from a parameter in `same` are loads from the tensor of another one.
+///
+/// # Errors
+/// If the program contradicts itself or the catalogue, or if an expression of a tensor map or of a counter has no value.
 pub(crate) fn compile(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,

@@ -1,7 +1,8 @@
-//! Elementwise expressions in a flat form, evaluated for all threads of a block at once.
+//! Elementwise expressions in a flat form, evaluated for all threads of an agent at once.
 //!
 //! Each value of an expression is a vector with the bits of every thread. Both branches of a select are evaluated. An unwritten
-//! register, an integer without a value or a division by zero in one branch is an error only for threads that select that branch.
+//! register, an integer without a value or a division by zero in one branch is an error only for threads that select that
+//! branch.
 
 use hx_dtype::{DType, Operator};
 

@@ -45,13 +45,14 @@ pub(crate) enum Read {
 pub(crate) struct Tickets {
     /// Indexed by counter.
     numbers: Vec<Numbers>,
-    /// For each ticket of a counter: which draw of the block it holds, from 0 on, and the number drawn.
+    /// By counter and ticket: the draw of the block that the ticket holds, counted from 0, and the number drawn; `None` before
+    /// the first draw into the ticket.
     held: Vec<Vec<Option<(u64, i64)>>>,
     /// The agents with a draw in flight.
     pending: usize,
 }
 
-/// The numbers of one block.
+/// The numbers of one counter, as one block draws them.
 #[derive(Clone, Debug)]
 struct Numbers {
     limit: u64,
@@ -162,7 +163,7 @@ pub(crate) fn expect_reset(code: &Code, drawn: &[u64]) -> Result<(), SimError> {
 }
 
 impl Code {
-    /// Returns the counter whose tickets a barrier guards.
+    /// Returns the counter whose tickets a barrier guards; `None` if the barrier belongs to no counter.
     pub(crate) fn counter_of(&self, barrier: usize) -> Option<&CounterCode> {
         self.counters.iter().find(|counter| [counter.full, counter.empty].contains(&barrier))
     }

@@ -24,7 +24,7 @@ pub struct Place {
     pub title: String,
     /// Index of the block along x, y and z; `None` for an error found before any block ran.
     pub block: Option<[u32; 3]>,
-    /// `None` for an error of the whole block.
+    /// The number in its block; `None` for an error of the whole block or of the launch.
     pub thread: Option<u32>,
 }
 
@@ -75,14 +75,14 @@ pub struct Copying {
 /// Threads that wait for an event that never happens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocked {
-    /// The first of them, and the one after the last.
+    /// The first of them, and the one after the last, as numbers in their block.
     pub threads: [u32; 2],
     /// The block, if blocks run together.
     pub block: Option<[u32; 3]>,
     /// The event, as text.
     pub event: String,
     /// A place that helps to find the cause, with its label: the last arrival for the event, the last write of the polled
-    /// element, or the declaration of the pipeline if nothing has arrived.
+    /// element, or the declaration of the pipeline if nothing has arrived. `None` for other events.
     pub last: Option<(Origin, &'static str)>,
     pub op: Option<OpId>,
     pub origin: Option<Origin>,
@@ -231,7 +231,7 @@ pub enum Fault {
         left_out: Option<LeftOut>,
     },
     /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread stores to the
-    /// element, and the other reads, stores or updates it.
+    /// element and the other reads, stores or updates it, or one updates it atomically and the other reads it.
     #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", present(*.deed), coordinate(.coord))]
     GlobalRace {
         tensor: String,

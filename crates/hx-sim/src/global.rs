@@ -67,7 +67,7 @@ impl Tensor {
         Ok(Tensor { name: name.into(), dtype, mutable, shape, stride, address, bytes, span, gaps })
     }
 
-    /// Returns the coordinate of the element at an offset, if the strides are nested so that it is unique.
+    /// Returns the coordinate of the element at an offset, in elements; `None` as for the function [`coordinate`].
     pub(crate) fn coordinate(&self, offset: i64) -> Option<Vec<i64>> {
         coordinate(&self.shape, &self.stride, offset)
     }
@@ -83,7 +83,8 @@ impl Tensor {
         (byte as u64 * 8 / u64::from(self.dtype.bits())) as i64
     }
 
-    /// Returns the first of the `count` elements from `offset` on that lies outside of the tensor.
+    /// Returns the offset of the first of the `count` elements from `offset` on that lies outside of the tensor; `None` if all
+    /// lie inside.
     #[inline]
     pub(crate) fn outside(&self, offset: i64, count: i64) -> Option<i64> {
         if offset < 0 {
@@ -114,7 +115,9 @@ impl Tensor {
     }
 }
 
-/// Returns the coordinate of the element at an offset in a tensor, if the strides are nested so that it is unique.
+/// Returns the coordinate of the element at an offset, in elements, in a tensor of this shape and stride. `None` if coordinates
+/// may share an offset (the strides are not nested), if the offset is negative, and if it lies in a gap between elements. An
+/// offset behind the last element has a coordinate outside of the shape.
 pub fn coordinate(shape: &[i64], stride: &[i64], offset: i64) -> Option<Vec<i64>> {
     nested(shape, stride).filter(|_| offset >= 0)?;
     let mut order: Vec<usize> = (0..shape.len()).collect();
@@ -129,8 +132,8 @@ pub fn coordinate(shape: &[i64], stride: &[i64], offset: i64) -> Option<Vec<i64>
     (rest == 0).then_some(coord)
 }
 
-/// Returns stride and extent of each dimension from the widest stride down, if the strides are nested: no two coordinates share
-/// an offset.
+/// Returns stride and extent of each dimension of more than one element, from the widest stride down; `None` unless the strides
+/// are nested: no two coordinates share an offset.
 fn nested(shape: &[i64], stride: &[i64]) -> Option<Vec<(i64, i64)>> {
     let mut dims: Vec<(i64, i64)> =
         stride.iter().copied().zip(shape.iter().copied()).filter(|(_, extent)| *extent > 1).collect();

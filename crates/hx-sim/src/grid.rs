@@ -6,7 +6,8 @@ pub(crate) fn block_index(grid: [u64; 3], number: u64) -> [u32; 3] {
     [x as u32, (rest % grid[1]) as u32, (rest / grid[1]) as u32]
 }
 
-/// Returns the numbers, in the grid, of the blocks of a cluster in the order of their ranks. A block alone is a cluster of one.
+/// Returns the numbers, in the grid, of the blocks of cluster `number` in the order of their ranks. A block alone is a cluster
+/// of one.
 pub(crate) fn members(cluster: [u32; 3], grid: [u64; 3], number: u64) -> Vec<u64> {
     let [x, y, z] = cluster.map(u64::from);
     let first = block_index([grid[0] / x, grid[1] / y, grid[2] / z], number).map(u64::from);

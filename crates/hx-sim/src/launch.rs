@@ -119,6 +119,10 @@ pub(crate) struct Compiled {
 }
 
 /// Compiles a program for a launch with these arguments.
+///
+/// # Errors
+/// If the arguments do not fit the parameters, a requirement does not hold, the grid is too large or no multiple of the
+/// cluster, or the program is malformed.
 pub(crate) fn compiled(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,
@@ -211,7 +215,8 @@ fn grid(program: &ThreadProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Res
     }
 }
 
-/// Moves the bytes of the arguments into tensors. On an error, `out` holds the tensors made so far.
+/// Moves the bytes of the arguments into tensors: one entry a parameter, `None` for a scalar and for the tensor of another
+/// parameter. On an error, `out` holds the tensors made so far.
 pub(crate) fn take_tensors(
     program: &ThreadProgram,
     arguments: &mut [Argument],
@@ -255,7 +260,7 @@ fn strides_differ(shape: &[i64], found: &[i64], want: &[i64]) -> bool {
             && found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
 }
 
-/// The sums of the effects of blocks.
+/// The counters, draws and recorded accesses of all blocks that have been added so far.
 struct Totals {
     counters: Vec<Counters>,
     drawn: Vec<u64>,

@@ -21,7 +21,7 @@ pub(crate) struct BlockLog {
     next: u64,
     bytes: Vec<u8>,
     dropped: u64,
-    /// Position of the open record's elements; `None` if the record is dropped.
+    /// Position in `bytes` of the open record's elements; `None` if there was no room for the record.
     payload: Option<usize>,
     /// Indexed by entry.
     tallies: Vec<Tally>,

@@ -62,7 +62,8 @@ impl Args<'_> {
     }
 }
 
-/// Computes in f32. Sums, products, quotients and roots in f32 equal those rounded from f64.
+/// Computes in f32; returns false if `operator` has no loop here. Sums, products, quotients and roots in f32 equal those
+/// rounded from f64.
 fn single(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     #[inline]
     fn of(bits: u64) -> f32 {
@@ -120,7 +121,7 @@ fn double(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     true
 }
 
-/// Computes 16-bit floats; `of` decodes one and `bits` rounds to one.
+/// Computes 16-bit floats; `of` decodes one and `bits` rounds to one. Returns false if `operator` has no loop here.
 #[inline]
 fn half(
     operator: Operator,
@@ -159,7 +160,8 @@ fn word(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     true
 }
 
-/// Computes in `u32`. Elements have no bits above bit 31, so their product is exact in 64 bits.
+/// Computes in `u32`; returns false if `operator` has no loop here. Elements have no bits above bit 31, so their product is
+/// exact in 64 bits.
 fn bits(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     let low = |x: u32| u64::from(x);
     match operator {

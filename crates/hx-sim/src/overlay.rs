@@ -146,7 +146,8 @@ impl Marks {
         }
     }
 
-    /// Checks an access for races, and remembers it.
+    /// Checks an access for races, and remembers it. Returns the earlier access that it races with; `None` without a race, and
+    /// if races are not checked.
     #[inline]
     fn touch(&mut self, kind: Kind, unit: usize, units: usize, who: Who<'_>) -> Option<Earlier> {
         let clock = who.clock?;
@@ -218,7 +219,7 @@ impl Marks {
     }
 }
 
-/// The accesses of the block to a unit.
+/// The kinds of accesses to a unit by the block, or by all blocks that share the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Done {
     pub(crate) read: bool,
@@ -246,7 +247,8 @@ pub(crate) struct Page {
     pub(crate) data: [u8; PAGE],
     /// Indexed by unit.
     pub(crate) done: Vec<Done>,
-    /// Pending atomic operations on units that the block neither reads nor writes: the unit's number, the operation and its operand.
+    /// Pending atomic operations on units whose bytes here do not include them ([`Done::owned`] is false): the unit's number,
+    /// the operation and its operand.
     pub(crate) sums: Vec<(usize, AtomicOp, u64)>,
     /// The accesses of each run, by its number. The accesses of a run that has ended stay, because other runs may not know of them.
     marks: Vec<(u32, Marks)>,
@@ -283,7 +285,8 @@ impl Page {
         });
     }
 
-    /// Checks an access of a kind for races, and remembers it.
+    /// Checks an access of a kind for races, and remembers it. Returns the unit with the earlier access that it races with;
+    /// `None` without a race, and if races are not checked.
     #[inline]
     fn touch(&mut self, kind: Kind, unit: usize, who: Who<'_>, stored: &Stored) -> Option<(usize, Earlier)> {
         let units = self.done.len();
@@ -345,7 +348,7 @@ impl Page {
         marks.pairs.iter().find_map(of)
     }
 
-    /// Returns the operation with which the block accessed a unit.
+    /// Returns an operation with which the block accessed a unit in this way; 0 if there was no such access.
     pub(crate) fn site(&self, unit: usize, deed: Deed) -> SiteId {
         let kinds: &[Kind] = match deed {
             Deed::Read => &[Kind::Read, Kind::Copy],
@@ -365,11 +368,11 @@ pub(crate) fn apply(dtype: DType, element: &mut [u8], op: AtomicOp, bits: u64) {
     hx_dtype::store(dtype, element, 0, op.eval(dtype, now, bits, 0));
 }
 
-/// The pages of a tensor that one block touched.
+/// The pages of a tensor that one block touched, or all blocks that communicate, by first byte divided by [`PAGE`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overlay {
     pub(crate) pages: BTreeMap<usize, Box<Page>>,
-    /// The bulk stores of the block to the tensor.
+    /// The bulk stores of these blocks to the tensor.
     pub(crate) stored: Stored,
 }
 
@@ -522,8 +525,8 @@ impl Overlay {
         sums.fold(Ok(()), Result::and)
     }
 
-    /// Applies an operation whose result nobody takes to an element. It stays pending until the blocks are merged, unless the block
-    /// has read or written the element.
+    /// Applies an operation whose result nobody takes to an element. It stays pending until the blocks are merged, unless the
+    /// block has written the element or has read it after an earlier operation.
     ///
     /// # Errors
     /// On a race.

@@ -325,7 +325,7 @@ impl Block<'_> {
         Err(self.error_of(*site, Some(epoch.thread), fault))
     }
 
-    /// Returns a wait for a phase as text, after "wait for".
+    /// Returns the event of a wait for a phase, as text that follows "wait for".
     pub(crate) fn phase_text(&self, barrier: usize, stage: usize) -> String {
         let hx_thread::Barrier { kind, pipe, count, sums, .. } = &self.code.barriers[barrier];
         let phase = &self.phases.barriers[barrier][stage];
@@ -349,8 +349,9 @@ impl Block<'_> {
         format!("{event} of `{pipe}` ({missing})")
     }
 
-    /// Returns the place of the last operation that arrived for an event, or the place where its pipeline was made, with a
-    /// label.
+    /// Returns the place of the last operation that arrived for an event, or wrote the element that a loop polls, with a label.
+    /// If nothing has arrived, it is the place where the pipeline was made. `None` if the operation has no place, and for other
+    /// events.
     pub(crate) fn last_arrival(&self, until: &Until) -> Option<(Origin, &'static str)> {
         if let Until::Change(polled) = until {
             let site = &self.code.sites[self.change_site(polled)? as usize];

@@ -66,7 +66,7 @@ pub struct Playback<'p> {
     length: u64,
     outcome: Option<SimError>,
     watched: Option<(usize, Trace)>,
-    /// The moment to which the last search for an access led.
+    /// The moment to which the last search for an access led; `None` if it found no access.
     found_before: Option<u64>,
 }
 
@@ -208,7 +208,7 @@ impl<'p> Playback<'p> {
         advanced
     }
 
-    /// Returns to the last copy from before a moment, or from that moment.
+    /// Returns to the last copy that was made after at most `step` steps.
     fn restore(&mut self, step: u64) {
         let at = self.copies.partition_point(|copy| copy.step <= step).saturating_sub(1);
         if let Some(copy) = self.copies.get(at) {
@@ -277,8 +277,9 @@ impl<'p> Playback<'p> {
         }
     }
 
-    /// Goes to the moment before the next or the previous step that makes a wanted access to a place: in the memory of a block, or in
-    /// global memory by any block. Returns the access; if there is none, the moment stays.
+    /// Goes to the moment before the next or the previous step that makes a wanted access to a place: in the memory of a block,
+    /// or in global memory by any block. `rank` is as in [`AgentId::rank`], and the range of the place counts bytes, or for
+    /// registers the values of a thread. Returns the access; if there is none, the moment stays.
     pub fn find_access(
         &mut self,
         rank: usize,

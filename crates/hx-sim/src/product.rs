@@ -61,7 +61,7 @@ impl Issued<'_> {
     }
 }
 
-/// Returns how products read operands in shared memory.
+/// Returns the asynchronous access by which products read operands in shared memory.
 fn operand_access() -> AsynchronousAccess {
     Form::Product.asynchronous().access(Space::Shared)
 }
@@ -191,7 +191,11 @@ impl<'a> Block<'a> {
         Ok(start)
     }
 
-    /// Returns the byte in shared memory at which an operand begins, before the swizzle.
+    /// Returns the byte in shared memory at which an operand begins, before the swizzle. `element` is its first element in the
+    /// tensor.
+    ///
+    /// # Errors
+    /// If that byte is no multiple of 16, or a chunk of the operand lies outside of the tensor.
     fn descriptor_start(&self, operand: &Operand, element: i64) -> Result<usize, Fault> {
         let buffer = &self.code.shared[operand.tensor];
         let start = buffer.offset as i64 + element * buffer.bits as i64 / 8;
@@ -256,6 +260,9 @@ impl<'a> Block<'a> {
 
     /// Completes the oldest groups until at most `leave` are in flight. `completes` are the registers that threads may access
     /// then.
+    ///
+    /// # Errors
+    /// If one of these registers still belongs to a product in flight.
     pub(crate) fn wait_products(
         &mut self,
         site: SiteId,

@@ -48,7 +48,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) plan: &'a LogPlan,
 }
 
-/// A run that has begun.
+/// A run that has begun, or that a playback looks at.
 #[derive(Clone, Debug)]
 struct Run<'a> {
     number: u64,
@@ -198,7 +198,7 @@ impl<'a> Grid<'a> {
         (self.ended, common, outcome)
     }
 
-    /// Reports whether the next step is an atomic access to global memory.
+    /// Reports whether the next step is an atomic access to global memory; always false if blocks do not communicate.
     fn is_between(&self) -> bool {
         let Some(run) = self.runs.get(self.running).filter(|_| self.launch.code.communicates) else {
             return false;

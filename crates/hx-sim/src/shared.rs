@@ -28,7 +28,7 @@ pub(crate) struct SharedMemory {
     /// The last atomic accesses, as `reads`; empty until the first.
     atomics: Vec<Pair<SiteId>>,
     granule: usize,
-    /// Whether some copy of the program is asynchronous.
+    /// Whether some copy of the program into shared memory is asynchronous.
     asynchronous: bool,
     check: bool,
     /// The pieces that bulk stores in flight read.
@@ -42,7 +42,7 @@ pub enum Arrival {
     Unwritten,
     /// An asynchronous copy fills it.
     Filling,
-    /// It belongs to the shared tensor at this position.
+    /// An operation has written it as a part of the shared tensor at this position.
     Holds(usize),
 }
 
@@ -149,7 +149,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Returns an atomic access to a granule that nothing orders before an access.
+    /// Returns an atomic access to a granule that nothing orders before the access `touch`; `None` if there is none.
     fn atomic_beside(&self, granule: usize, touch: Touch, clock: &Clock) -> Option<Mark<SiteId>> {
         let parties = clock.parties();
         let atomics = self.atomics.get(granule * parties..(granule + 1) * parties)?;
@@ -196,7 +196,7 @@ impl SharedMemory {
     /// Checks and records a store, or the issue of an asynchronous copy, which may write at any time from now on.
     ///
     /// # Errors
-    /// On bytes that another copy is filling, and on a race.
+    /// On bytes that another copy is filling or that a bulk store or a product in flight reads, and on a race.
     #[inline]
     pub(crate) fn write(&mut self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
         self.expect_unused(touch, clock, code)?;
@@ -322,7 +322,8 @@ impl SharedMemory {
     }
 }
 
-/// Returns the element of a tensor that holds a byte of shared memory.
+/// Returns the element of the tensor of `touch` that holds a byte of shared memory, or its first accessed element if the byte
+/// lies before the access.
 fn element(touch: Touch, byte: usize, code: &Code) -> i64 {
     let tensor = &code.shared[touch.tensor];
     (byte.max(touch.at).saturating_sub(tensor.offset) * 8 / tensor.bits) as i64

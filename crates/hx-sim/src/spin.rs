@@ -52,7 +52,7 @@ impl Spot {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Polled {
     spots: Vec<Spot>,
-    /// If the round read more than [`SPOTS`] elements, the number of changes of memory before it.
+    /// The number of changes of memory when the wait began; `None` if `spots` holds all elements that the round read.
     since: Option<u64>,
 }
 
@@ -191,7 +191,8 @@ impl<'a> Block<'a> {
         self.poll()
     }
 
-    /// Makes the running agent wait until an element has changed that the last round read, from a position of the list on.
+    /// Makes the running agent wait until an element changes that the last round read: one of [`Agent::polled`] from position
+    /// `from` on. `changes` is the current number of changes of memory.
     fn wait_for_change(&mut self, site: SiteId, from: usize, changes: u64) {
         let mut spots = self.agent.polled.split_off(from);
         let since = (spots.len() > SPOTS).then_some(changes);
@@ -225,7 +226,7 @@ impl<'a> Block<'a> {
         Some(u64::from_le_bytes(first))
     }
 
-    /// Returns what a loop waits for as text, after "wait for".
+    /// Returns the change that a loop waits for, as text that follows "wait for".
     pub(crate) fn change_text(&self, polled: &Polled) -> String {
         let Some(spot) = told(polled) else { return "memory to change".to_owned() };
         let (name, element, coordinate) = match spot.memory {
@@ -255,7 +256,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Returns the element that a report names: the last one that is accessed atomically, if there is one.
+/// Returns the element that a report names: the last one that was read atomically, or else the last one; `None` if the list is
+/// empty.
 fn told(polled: &Polled) -> Option<&Spot> {
     let mut spots = polled.spots.iter().rev();
     spots.clone().find(|spot| spot.is_atomic).or_else(|| spots.next())

@@ -28,7 +28,7 @@ pub(crate) struct Stored(Vec<Entry>);
 #[derive(Clone, Copy, Debug)]
 enum Entry {
     Store(Store),
-    /// Two sums onto the same elements.
+    /// Two sums onto the same elements, by their numbers. Each may be a pair again.
     Both(u32, u32),
 }
 
@@ -38,7 +38,7 @@ struct Store {
     run: u32,
     mark: Mark<SiteId>,
     adds: bool,
-    /// The time of the wait that completed it.
+    /// The time of the wait that completed it; `None` while it is in flight.
     done: Option<Epoch>,
 }
 

@@ -114,7 +114,8 @@ impl<'a> Block<'a> {
         self.address(access, offset).map_err(|fault| self.error(site, Some(thread), fault))
     }
 
-    /// Returns the byte at which an element starts.
+    /// Returns the byte at which the element at an offset starts, counted from the start of the tensor in global memory, and
+    /// from the start of the block's memory in shared. `offset` counts elements of the tensor.
     ///
     /// # Errors
     /// If the access is not within the tensor, or not aligned to its width.
@@ -504,7 +505,7 @@ fn misaligned(tensor: &str, element: i64, (address, bit): (i64, i64), a: Access)
     Fault::Misaligned { tensor: tensor.into(), element, address, bit: bit as u32, access, write }
 }
 
-/// Hands the elements of `bytes` to the positions in order.
+/// Calls `set` for each position with the bits of the element of `bytes` in the same order.
 #[inline]
 fn unpack(dtype: DType, bytes: &[u8], positions: &[usize], mut set: impl FnMut(usize, u64)) {
     match dtype.bits() {
@@ -526,7 +527,7 @@ fn unpack(dtype: DType, bytes: &[u8], positions: &[usize], mut set: impl FnMut(u
     }
 }
 
-/// Inverts [`unpack`].
+/// Fills `bytes` with the elements whose bits `get` returns for the positions: the inverse of [`unpack`].
 #[inline]
 fn pack(dtype: DType, bytes: &mut [u8], positions: &[usize], get: impl Fn(usize) -> u64) {
     match dtype.bits() {

@@ -27,7 +27,7 @@ pub(crate) enum Turn {
     Ended,
 }
 
-/// An agent waits at an operation.
+/// The wait of an agent: the operation that waits, and the event that ends the wait.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Waiting {
     pub(crate) site: SiteId,
@@ -131,9 +131,9 @@ impl<'a> Block<'a> {
         true
     }
 
-    /// Returns number and place of the agents that can go on, sorted by number. A choice must use the numbers, because agents
-    /// change places. If all of them gave their turn to others, returns only the one that did so first. `overlays` are those
-    /// that the block reads.
+    /// Returns number and place of the agents that can go on, sorted by number. The place is the position in `parked`, or its
+    /// length for the running agent. A choice must use the numbers, because agents change places. If all of them gave their
+    /// turn to others, returns only the one that did so first. `overlays` are those that the block reads.
     pub(crate) fn ready(&self, overlays: &[Overlay]) -> Vec<(usize, usize)> {
         let all = || self.parked.iter().chain([&self.agent]).enumerate();
         let mut ready: Vec<(usize, usize)> = Vec::new();
@@ -189,7 +189,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Ends the wait of the running agent if the event has happened.
+    /// Ends the wait of the running agent if the event has happened. Returns false if the agent still waits.
     pub(crate) fn resume(&mut self) -> bool {
         let waiting = self.agent.waiting.as_ref();
         let over = waiting.is_none_or(|waiting| self.is_over(&self.agent, &waiting.until, &self.overlays));
@@ -291,7 +291,7 @@ impl<'a> Block<'a> {
         all.collect()
     }
 
-    /// Returns an event as text, after "wait for".
+    /// Returns an event as text that follows "wait for".
     pub(crate) fn event(&self, until: &Until) -> String {
         match until {
             Until::Others => "the roles".to_owned(),

@@ -50,7 +50,7 @@ pub(crate) struct Place {
     versions: VecDeque<Version>,
     first: u64,
     sightings: VecDeque<Sighting>,
-    /// The old values that each run has found in a row.
+    /// The number of old values that each run has found in a row, by run. A run that found the last value has no entry.
     stale: BTreeMap<u32, u32>,
 }
 
@@ -102,9 +102,9 @@ impl Place {
         }
     }
 
-    /// Lets an atomic access of a run find a value, and returns it with those that were written after it. `knows` says which accesses of
-    /// other runs come before the access, and `draw` returns a number below its argument; without `draw` the access finds the last
-    /// value.
+    /// Lets an atomic access of a run find a value, and returns it with the value that was written next; `None` if it found the
+    /// last one. `knows` says which accesses of other runs come before the access, and `draw` returns a number below its
+    /// argument; without `draw` the access finds the last value.
     pub(crate) fn find(
         &mut self,
         (run, at, load): (u32, Epoch, (SiteId, u32)),

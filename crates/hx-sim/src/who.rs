@@ -18,7 +18,8 @@ pub(crate) struct Who<'c> {
     pub(crate) heard: Option<&'c Heard>,
 }
 
-/// Returns who accesses a tensor at an epoch, in an operation of a block. Its fields are borrowed apart from the overlays.
+/// Makes the [`Who`] of an access by a block, in an operation, at an epoch. A macro borrows single fields of the block, so that
+/// its overlays can be changed at the same time.
 macro_rules! who {
     ($block:expr, $site:expr, $epoch:expr) => {
         $crate::who::Who {

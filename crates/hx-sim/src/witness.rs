@@ -118,7 +118,7 @@ impl Witness {
         self.changes.extend(block.changes.into_iter().take(block.until));
     }
 
-    /// Returns the coordinate of an element of the watched tensor, if its strides are nested.
+    /// Returns the coordinate of an element of the watched tensor, given by its offset; `None` as for [`crate::coordinate`].
     pub fn coordinate(&self, element: i64) -> Option<Vec<i64>> {
         let [shape, stride] = &self.dims;
         coordinate(shape, stride, element)
@@ -199,7 +199,7 @@ impl BlockWitness {
         }
     }
 
-    /// Records an access to the elements of `tensor` from the byte `at` on.
+    /// Records an access to the `len` bytes of `tensor` from byte `at` on. `len` is at least 1.
     pub(crate) fn reach(
         &mut self,
         (site, param, write): (SiteId, usize, bool),

@@ -42,7 +42,7 @@ pub(crate) struct Toucher<'c> {
 pub(crate) struct World {
     /// The elements that were accessed atomically, by parameter and first byte.
     places: BTreeMap<(usize, usize), Place>,
-    /// By the number of the run.
+    /// The messages that each run has heard, by the number of the run.
     pub(crate) heard: BTreeMap<u32, Heard>,
     /// The number of changes of memory so far.
     pub(crate) changes: u64,
@@ -52,7 +52,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Makes the state before a launch in an order of events.
+    /// Makes the state before a launch. Atomic loads find the last value with seeds 0 and 1; other seeds draw the value.
     pub(crate) fn new(seed: u64) -> World {
         let order = (seed > 1).then(|| Order::new(seed, [u32::MAX - 1; 3]));
         World { order, ..World::default() }
@@ -67,7 +67,8 @@ impl World {
         self.places.entry(key).or_insert_with(|| Place::new(bits))
     }
 
-    /// Lets an atomic load find a value of an element, whose last one has these bits. Returns its bits, and the message for an acquire.
+    /// Lets an atomic load find a value of an element and returns its bits, with the message for an acquire. `key` holds the
+    /// parameter and the first byte of the element, and `last` the bits of its last value.
     pub(crate) fn load(
         &mut self,
         key: (usize, usize),

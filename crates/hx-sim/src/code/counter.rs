@@ -5,7 +5,7 @@ use hx_tile::Origin;
 use super::{SiteId, Step};
 use crate::formula::Formula;
 
-/// A counter with the numbers of the launch.
+/// A counter of the program, with its limit in this launch: blocks draw the numbers from 0 to `limit - 1`.
 #[derive(Debug)]
 pub(crate) struct CounterCode {
     pub(crate) name: String,
@@ -18,7 +18,7 @@ pub(crate) struct CounterCode {
     pub(crate) origin: Origin,
 }
 
-/// Draws a number.
+/// Draws the block's next number from a counter into the ticket `index`, once the ticket is empty.
 #[derive(Debug)]
 pub(crate) struct DrawCode {
     pub(crate) site: SiteId,
@@ -28,14 +28,14 @@ pub(crate) struct DrawCode {
     pub(crate) parity: Formula,
 }
 
-/// Runs a body for each number that the block draws.
+/// Runs a body for each number below the limit that the block draws; the first number from the limit on ends the loop.
 #[derive(Debug)]
 pub(crate) struct DrawnCode {
     pub(crate) site: SiteId,
     pub(crate) counter: usize,
     pub(crate) index: Formula,
     pub(crate) parity: Formula,
-    /// The slot of the number.
+    /// The slot in [`Env::slots`](crate::formula::Env) that gets the number when a round begins.
     pub(crate) slot: u32,
     pub(crate) body: Vec<Step>,
 }

@@ -308,7 +308,8 @@ fn of_lane(c: &hx_thread::Compute, lane: usize) -> hx_thread::Compute {
     }
 }
 
-/// Returns an operator of the expression that no row computes on this number of values at once.
+/// Returns an operator of the expression, with its type, that no row computes on `values` values at once; `None` if rows
+/// compute all of its operators.
 fn without_row(rows: &Catalogue, value: &Scalar, values: usize) -> Option<(Operator, DType)> {
     let mut operators = Vec::new();
     value.operators(&mut operators);

@@ -83,7 +83,7 @@ impl Compilation<'_> {
         })
     }
 
-    /// Compiles the operands of an atomic transfer besides the registers that it moves.
+    /// Compiles the operands of an atomic transfer besides the registers that it moves; `None` if the transfer is not atomic.
     fn atomic(
         &mut self,
         t: &hx_thread::Transfer,

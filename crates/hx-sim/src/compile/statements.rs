@@ -35,8 +35,8 @@ impl<'a> Compilation<'a> {
         Ok(out)
     }
 
-    /// Compiles a statement. Most become one step. A group and an elementwise computation of several values become several, and
-    /// a name of a known value becomes none.
+    /// Compiles a statement. Most become one step. A group and an elementwise computation of several values become several; a
+    /// name of a known value, and a statement that orders launches, become none.
     fn statement(
         &mut self,
         stmt: &'a Stmt,

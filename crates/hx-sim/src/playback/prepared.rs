@@ -84,12 +84,13 @@ impl Prepared {
         &self.symbols
     }
 
-    /// Returns the coordinate of the element of a tensor parameter at an offset, if its strides are nested.
+    /// Returns the coordinate of the element of a tensor parameter at an offset, in elements; `None` as for
+    /// [`crate::coordinate`], and for a parameter that is no tensor.
     pub fn coordinate(&self, param: usize, offset: i64) -> Option<Vec<i64>> {
         self.tensors.get(param)?.as_ref()?.coordinate(offset)
     }
 
-    /// Returns the shape and the strides of a tensor parameter.
+    /// Returns the shape and the strides, in elements, of a tensor parameter; `None` for other parameters.
     pub fn dims(&self, param: usize) -> Option<(&[i64], &[i64])> {
         let tensor = self.tensors.get(param)?.as_ref()?;
         Some((&tensor.shape, &tensor.stride))

@@ -123,7 +123,7 @@ impl<'p> Playback<'p> {
         Some(Registers { threads, bits: &file.bits, written: &file.written })
     }
 
-    /// Returns the bytes of a block's shared memory.
+    /// Returns the bytes of a block's shared memory; none if there is no such block at this moment.
     pub fn shared(&self, rank: usize) -> &[u8] {
         self.block(rank).map_or(&[], |block| &block.shared.bytes)
     }
@@ -153,7 +153,8 @@ impl<'p> Playback<'p> {
         live.map(|(slot, name)| (name.clone(), agent.env.slots[*slot as usize])).collect()
     }
 
-    /// Returns the barriers of a block in memory.
+    /// Returns the state of each barrier in the memory of a block, by barrier and stage; none if there is no such block at this
+    /// moment.
     pub fn stages(&self, rank: usize) -> Vec<Stage> {
         self.block(rank).map(|block| block.phases.stages()).unwrap_or_default()
     }
