@@ -115,7 +115,7 @@ fn drawings_follow_the_theme_and_fit_a_hover() {
     let mut client =
         Client::start_with(&[], &Options { initialization: settings.clone(), ..Options::default() });
     client.open("k.hx", TEXT);
-    // Without a theme, the drawing has a ground of its own.
+    // Without a theme, the drawing paints its own background.
     let svg = drawn(&mut client);
     assert!(svg.contains("fill=\"#ffffff\"/>"), "{svg}");
     for (theme, ink) in [("dark", "#cccccc"), ("light", "#222222")] {

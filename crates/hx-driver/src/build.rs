@@ -112,7 +112,7 @@ pub struct Built {
     pub found: Vec<Diagnostic>,
 }
 
-/// Parses `k%16,m%8,a@4`, or `all`, or `none`.
+/// Parses `k%16,lda=1,a@4`, or `all` (which returns `None`), or `none`. Numbers are powers of two up to 16.
 ///
 /// # Errors
 /// The problem with the text, as text.

@@ -29,7 +29,7 @@ pub struct Calibration {
 /// Compiles the probes for a machine, several at a time, and returns the code of each group. Code in the cache is not compiled again.
 ///
 /// # Errors
-/// If the machine is no GPU and no compiler, or if the CUDA compiler is missing.
+/// If the machine is no GPU and no compiler, if the CUDA compiler is missing, or if it refuses a probe.
 pub fn compile_probes(machine: &Machine) -> Result<Vec<(Vec<Probe>, Compiled)>, HostError> {
     let cuda: &Cuda = match machine {
         Machine::Gpu(gpu) => &gpu.cuda,
@@ -65,7 +65,8 @@ fn compile_error(error: CompileError) -> HostError {
     }
 }
 
-/// Runs the probes on a GPU. `stop` ends the run early, with the results until then. `tell` gets each result.
+/// Runs the probes on a GPU. `stop` ends the run early, with the results until then. `tell` gets each probe with its figure in
+/// the probe's unit, or the reason why it failed, and the units of other work that ran beside it in a cycle.
 pub fn calibrate(
     gpu: &Gpu,
     compiled: &[(Vec<Probe>, Compiled)],

@@ -138,7 +138,8 @@ pub fn step(
     }
 }
 
-/// Evaluates the case once to find the launch that fails.
+/// Evaluates the case once to find the launch with a fault, or a second time to find the write of a wrong element. Returns
+/// `otherwise` if neither occurs.
 fn failing(
     db: &Database,
     machine: &Machine,

@@ -256,7 +256,8 @@ fn list_item(db: &Database, item: Item<'_>, filter: &Filter, each: Each<'_>, lis
     }
 }
 
-/// Returns the place of a case's `test` keyword, or of the fence of code in a doc comment.
+/// Returns the place of a case's `test` keyword, or of the fence of code in a doc comment; `None` if the test is no longer in
+/// its file.
 pub fn case_place(db: &Database, case: &Case) -> Option<(SourceFile, TextSize)> {
     match &case.doc {
         Some(doc) => Some((doc.file, doc.fence.start())),

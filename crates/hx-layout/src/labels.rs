@@ -21,7 +21,7 @@ impl Labels {
         Labels { name: Some(name.into()), modes: Vec::new() }
     }
 
-    /// Returns the labels of mode `i`.
+    /// Returns the labels of top-level mode `i`; empty if it has none.
     pub fn mode(&self, i: usize) -> Labels {
         self.modes.get(i).cloned().unwrap_or_default()
     }
@@ -161,7 +161,8 @@ impl Labeled {
         Ok(Labeled::new(layout, Labels::of_modes(vec![self.labels.clone(), b.labels.clone()])))
     }
 
-    /// Moves the names to a layout with the structure of this one, such as a recast.
+    /// Moves the names to a layout with the structure of this one, such as a recast. A layout with another structure gets no
+    /// names.
     pub fn relabel(&self, layout: Layout) -> Labeled {
         if layout.shape().congruent(self.layout.shape()) {
             return Labeled::new(layout, self.labels.clone());

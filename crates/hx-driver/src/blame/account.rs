@@ -73,7 +73,7 @@ impl<'a> Account<'a> {
         self.seen.witness.block_index(number).iter().take(axes).map(|index| *index as usize).collect()
     }
 
-    /// Returns the smallest box around all elements that the launch wrote to the compared tensor.
+    /// Returns the smallest box around all elements that the launch wrote to the compared tensor; `None` if it wrote none.
     pub(super) fn stored(&self) -> Option<Region> {
         let reached = self.seen.witness.reached.iter();
         hull(reached.filter(|reached| reached.write && reached.param == self.seen.param))
@@ -83,7 +83,7 @@ impl<'a> Account<'a> {
 /// The first coordinate along each dimension, and one past the last.
 pub(super) type Region = [Vec<i64>; 2];
 
-/// Returns the smallest box around regions.
+/// Returns the smallest box around regions; `None` if there are none.
 pub(super) fn hull<'r>(regions: impl Iterator<Item = &'r Reached>) -> Option<Region> {
     let both = |mut all: Region, next: Region| {
         all[0].iter_mut().zip(&next[0]).for_each(|(a, b)| *a = (*a).min(*b));

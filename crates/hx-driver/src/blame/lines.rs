@@ -101,7 +101,8 @@ impl Account<'_> {
         labels
     }
 
-    /// Returns the values that led to the first wrong element, each with the operation that computed it.
+    /// Returns the values that led to the first wrong element, as texts. Each follows the operation that computed it, a
+    /// position in [`hx_sim::Witness::places`].
     fn values(&self) -> Vec<(u32, String)> {
         let mut found: BTreeMap<(u32, usize), Vec<u64>> = BTreeMap::new();
         for change in &self.seen.witness.changes {

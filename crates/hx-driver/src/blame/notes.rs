@@ -89,7 +89,7 @@ impl Account<'_> {
         found.iter().map(note).collect()
     }
 
-    /// Returns the text of an operation of the kernel.
+    /// Returns the source text of an operation, on one line; `None` if the source has no place for it.
     fn text(&self, op: OpId) -> Option<String> {
         let lowered = tile_program(self.db, self.seen.instance).as_ref().ok()?;
         let origin = lowered.program.op(op)?.origin;
@@ -98,12 +98,13 @@ impl Account<'_> {
         Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
-    /// Returns the tensor whose elements an operation stores.
+    /// Returns the tensor whose element a write stored; `None` if the write is not part of an operation that stores a tensor.
     fn stored_tensor(&self, wrote: Wrote) -> Option<TensorId> {
         stored_tensor(self.program.op(self.seen.witness.places[wrote.site as usize].op?)?)
     }
 
-    /// Names what the wrong elements have in common and no right element has.
+    /// Names what the wrong elements have in common and nearly no right element has; `None` if there is nothing
+    /// ([`traits::common`]).
     fn common(&self) -> Option<String> {
         let writes =
             (0..self.seen.positions.len()).filter_map(|i| Some((self.seen.write(i)?, self.suspect.wrong[i])));

@@ -76,7 +76,8 @@ impl Stepper<'_> {
         out
     }
 
-    /// Returns the memory of an element of a parameter, given by its offset.
+    /// Returns the memory of the element at an offset in a tensor parameter, in elements. `None` if the parameter is no tensor
+    /// or the offset is negative.
     pub(super) fn global_place(&self, param: usize, element: i64) -> Option<Place> {
         let Some(Param::Tensor(tensor)) = self.program.params.get(param) else { return None };
         let (bits, element) = (tensor.dtype.bits() as usize, usize::try_from(element).ok()?);
@@ -84,7 +85,9 @@ impl Stepper<'_> {
         Some(Place { memory: Memory::Global(param), range, thread: None })
     }
 
-    /// Returns the element of a shared tensor that the fault names by its place in memory: the name and the coordinate.
+    /// Returns the element that the fault names: the tensor's name and the coordinate. The fault names an element of a shared
+    /// tensor by its position in memory, from which the coordinate is computed. `None` if there is no fault or it names no
+    /// element.
     pub fn fault_element(&self) -> Option<(String, Vec<i64>)> {
         let (name, element) = match &self.playback.outcome()?.fault {
             Fault::SharedRace { tensor, element, .. }

@@ -379,6 +379,7 @@ impl<'r> Stepper<'r> {
     }
 
     /// Goes to the moment before the next or the previous wanted access to a place, and focuses on its agent and thread.
+    /// Returns the access; `None` if there is none.
     pub fn find(
         &mut self,
         place: &Place,
@@ -402,7 +403,8 @@ impl<'r> Stepper<'r> {
         Some(found)
     }
 
-    /// Describes the barriers in memory of the block in focus: the pipeline, the stage and its state.
+    /// Describes the barriers in memory of the block in focus. Each has its name, the pipeline with the stage and the kind of
+    /// barrier, and its state: phases, arrivals and missing bytes.
     pub fn barriers(&self) -> Vec<(String, String)> {
         let stage = |stage: hx_sim::Stage| {
             let barrier = &self.program.barriers[stage.barrier];

@@ -117,8 +117,9 @@ impl Search<'_> {
         }
     }
 
-    /// Runs the current case with another value of one variable. If it fails, it becomes the current case. The other variables
-    /// keep their values, or take the nearest ones of their domains.
+    /// Runs the current case with another value of one variable. If it fails with the searched code, it becomes the current
+    /// case, and the result is true. Each case runs once, and none after a limit is reached. The other variables keep their
+    /// values, or take the nearest ones of their domains.
     fn attempt(&mut self, variable: usize, choice: Choice) -> bool {
         let mut choices = self.current.choices.clone();
         choices[variable] = choice;

@@ -100,7 +100,7 @@ impl Run<'_> {
     /// Computes with the `forall` of the test, on the host and within the time limit of a case.
     ///
     /// # Errors
-    /// The diagnostics of the failure.
+    /// The diagnostics of the failure; none if the test is no longer in its file.
     pub(super) fn host<R>(
         &self,
         work: impl for<'s> FnOnce(&mut Session<'s>, Sound<Item<'s>>) -> EvalResult<R>,

@@ -283,7 +283,8 @@ impl<'db> Run<'_, 'db> {
         })
     }
 
-    /// Returns the operations of a launch that is a product `[m, k] · [n, k]` or `[m, k] · [k, n]` to `[m, n]`.
+    /// Returns the floating-point operations of a launch that is a product `[m, k] · [n, k]` or `[m, k] · [k, n]` to `[m, n]`;
+    /// `None` for any other launch.
     fn flops(&self) -> Option<f64> {
         let tensors = self.prepared.inputs.args.iter().map(|arg| &arg.value);
         product(tensors).ok().map(|product| product.flops())

@@ -79,7 +79,7 @@ pub(crate) struct Measured {
 pub(crate) struct Raced {
     /// In the order of the candidates.
     pub(crate) measured: Vec<Option<Measured>>,
-    /// The baseline's median, from the batch of the chosen candidate's last measurement.
+    /// The baseline's median in microseconds, from the batch of the chosen candidate's last measurement.
     pub(crate) baseline: Option<f64>,
     /// The fastest candidate of the last round.
     pub(crate) chosen: Option<usize>,
@@ -87,14 +87,15 @@ pub(crate) struct Raced {
     pub(crate) stopped: bool,
 }
 
-/// A measurement with that of the anchor and of the baseline in its batch.
+/// A measurement, and the baseline of its batch: the median in microseconds, and that median divided by the anchor's.
 #[derive(Clone, Copy)]
 struct Entry {
     measured: Measured,
     baseline: Option<(f64, f64)>,
 }
 
-/// Measures candidates until the fastest is known. `told` receives the round, and how many of its candidates are measured.
+/// Measures candidates until the fastest is known. `told` receives the round (from 0), the number of its candidates that are
+/// measured, and the number of all of them.
 ///
 /// # Errors
 /// If a work does not launch.

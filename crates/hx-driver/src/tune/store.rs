@@ -50,7 +50,7 @@ pub(crate) struct Record {
     pub(crate) sample: Sample,
     /// The median divided by that of the anchor in the same run.
     pub(crate) relative: f64,
-    /// The median of the baseline in the same run, and its multiple of the anchor's.
+    /// The median of the baseline in the same run, in microseconds, and that median divided by the anchor's.
     pub(crate) baseline: Option<(f64, f64)>,
 }
 

@@ -46,7 +46,7 @@ impl Radix {
         out
     }
 
-    /// Returns the smallest multiple of a number with these digits whose addition carries, if there is one.
+    /// Returns the smallest `j` for which adding up `j` numbers with these digits carries in some place; `None` if none does.
     fn first_carry(&self, digits: &[i64]) -> Option<i64> {
         let last = self.modes.len() - 1;
         let bounded = self.modes[..last].iter().zip(digits);
@@ -166,8 +166,8 @@ fn compose_mode(radix: &Radix, extent: i64, stride: i64) -> Result<Vec<Piece>, M
     Ok(pieces)
 }
 
-/// Returns the first multiple of `step`, from `carry` on, at which the index is no longer that multiple of `unit`; `left` if
-/// there is none.
+/// Returns the first `j`, from `carry` on, for which the index at `j * step` is not `j * unit`; `left` if there is none below
+/// it.
 ///
 /// A carry in one place always changes the index, because neighbouring modes do not merge. Several carries at once may cancel;
 /// only then does this function search further.
@@ -208,7 +208,7 @@ fn assemble(b: &Layout, parts: &[Vec<Piece>]) -> Result<Layout, LayoutError> {
     Layout::new(build(|p| p.extent, 1), build(|p| p.stride, 0))
 }
 
-/// Decides whether indices add up although carries occur.
+/// Fails with [`LayoutError::NotALayout`] unless indices add up although carries occur.
 fn check_sum(
     a: &Layout,
     b: &Layout,

@@ -81,7 +81,7 @@ impl ComposedLayout {
     }
 }
 
-/// Returns the bits that any value of the layout has.
+/// Returns the mask of the bits that are set in some value of the layout.
 fn bits_of(layout: &Layout) -> Result<i64, LayoutError> {
     if let Ok(linear) = LinearLayout::from_layout(layout) {
         return Ok(linear.columns().iter().fold(0, |all, v| all | v) as i64);

@@ -20,17 +20,18 @@ pub struct SvgStyle {
     pub width: Option<usize>,
 }
 
-/// The ground that a drawing lies on. It decides the colours.
+/// The background of a drawing. It decides the colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ground {
-    /// The drawing has a white ground of its own.
+    /// The drawing paints a white background itself.
     #[default]
     White,
-    /// The ground is that of a light page.
+    /// The drawing paints no background, and lies on a light page.
     Light,
-    /// The ground is that of a dark page.
+    /// The drawing paints no background, and lies on a dark page.
     Dark,
-    /// The ground is unknown: write in greys that are readable on white and on black.
+    /// The drawing paints no background, and the page is unknown: lines and texts have greys that are readable on white and on
+    /// black.
     Unknown,
 }
 

@@ -67,7 +67,8 @@ impl Listing<'_> {
         Ok(())
     }
 
-    /// Returns the open variable with the fewest candidates, and the least and greatest of them.
+    /// Returns the open variable with the fewest candidates, and the least and greatest of them. `None` if no open variable has
+    /// two bounds.
     fn fewest(&self, bounds: &[Range]) -> Option<(usize, i64, i64)> {
         let open = bounds.iter().enumerate().filter(|(v, _)| self.values[*v].is_none());
         let closed = open.filter_map(|(v, &(low, high))| Some((v, low?, high?)));
@@ -214,7 +215,7 @@ impl Op {
 }
 
 impl Atom {
-    /// Reports whether the comparison holds; `None` while a variable is open.
+    /// Reports whether the comparison holds; `None` while a variable is open or if a number does not fit.
     fn holds(&self, values: &[Option<i64>]) -> Option<bool> {
         let mut all = true;
         for (left, op, right) in self.links() {

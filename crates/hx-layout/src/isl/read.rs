@@ -350,7 +350,7 @@ impl<'a> Reader<'a> {
         Ok(Term::Floor(Box::new(term), Box::new(divisor)))
     }
 
-    /// Reads a number, and the factor that follows it without a space: `2c`, `4(i + j)`.
+    /// Reads a number of `digits` bytes, and the factor that follows it without a space: `2c`, `4(i + j)`.
     fn multiple(&mut self, digits: usize) -> Result<Term, RelationError> {
         let number = self.text[self.at..self.at + digits].parse();
         let Ok(number) = number else { return self.error("the number does not fit 64 bits") };

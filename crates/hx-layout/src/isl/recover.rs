@@ -42,7 +42,7 @@ impl Relation {
     /// Returns the values of a function with one output, in order of the coordinates.
     ///
     /// # Errors
-    /// If the relation is no function of a box of coordinates that begins at 0, or has more than one output.
+    /// If the relation cannot be listed, is no function of a box of coordinates that begins at 0, or has more than one output.
     pub fn table(&self) -> Result<Vec<i64>, RelationError> {
         let function = self.function()?;
         function.only_output().map(<[i64]>::to_vec)
@@ -186,7 +186,7 @@ impl Function {
         }
     }
 
-    /// Writes the coordinate of a 1-D coordinate.
+    /// Writes a 1-D coordinate as a coordinate with one entry for each input: `(1,2)`.
     fn coordinate(&self, at: usize) -> String {
         let mut rest = at as i64;
         let digit = |extent: &i64| {

@@ -7,7 +7,7 @@ impl LinearLayout {
     /// alike. The dimensions keep the order of both operands; where both allow it, those of `self` come first.
     ///
     /// # Errors
-    /// If no order of the dimensions keeps both.
+    /// If no order of the dimensions keeps both, or there are too many bits.
     pub fn product(&self, outer: &LinearLayout) -> Result<LinearLayout, LinearError> {
         let in_names = |l: &LinearLayout| l.ins.iter().map(|d| d.name.clone()).collect::<Vec<_>>();
         let out_names = |l: &LinearLayout| l.outs.iter().map(|d| d.name.clone()).collect::<Vec<_>>();

@@ -111,7 +111,8 @@ impl LinearLayout {
     /// Makes a linear layout from its basis vectors, one entry for each output, and its outputs with their sizes.
     ///
     /// # Errors
-    /// If a size is no power of two, a name occurs twice, or an entry is outside its dimension.
+    /// If a size is no power of two, a name occurs twice, a vector has another number of entries than there are outputs, an
+    /// entry is outside its dimension, or there are too many bits.
     pub fn new(
         ins: Vec<(String, Vec<Vec<i64>>)>,
         outs: Vec<(String, i64)>,

@@ -21,18 +21,18 @@ pub struct Function {
 /// The implementation of a function, by the types of its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Does {
-    /// A layout of a layout.
+    /// Maps a layout to a layout.
     Layout(fn(&Layout) -> Result<Layout, LayoutError>),
-    /// A layout of two layouts.
+    /// Maps two layouts to a layout.
     Layouts(fn(&Layout, &Layout) -> Result<Layout, LayoutError>),
-    /// A layout of a layout and a tiler.
+    /// Maps a layout and a tiler to a layout.
     Tiled(fn(&Layout, &Tiler) -> Result<Layout, LayoutError>),
-    /// A number of a layout.
+    /// Maps a layout to an integer.
     Number(fn(&Layout) -> i64),
     One(fn(&Value) -> Result<Value, Fault>),
     Two(fn(&Value, &Value) -> Result<Value, Fault>),
     Three(fn(&Value, &Value, &Value) -> Result<Value, Fault>),
-    /// A value of any number of arguments.
+    /// Maps any number of arguments to a value.
     All(fn(&[Value]) -> Result<Value, Fault>),
 }
 
