@@ -79,13 +79,13 @@ impl Anchors {
         Anchors { all: numbered.collect() }
     }
 
-    /// Returns the anchor of the name at exactly this range.
+    /// Returns the anchor of the name at exactly this range; `None` if no name has the range.
     pub(crate) fn name_at(&self, range: TextRange) -> Option<&Anchor> {
         let found = self.all.iter().find(|(a, at)| a.kind == AnchorKind::Name && *at == range)?;
         Some(&found.0)
     }
 
-    /// Returns the innermost statement around a range.
+    /// Returns the innermost statement around a range; `None` outside of all statements.
     pub(crate) fn statement_around(&self, range: TextRange) -> Option<&(Anchor, TextRange)> {
         let around =
             |(a, at): &&(Anchor, TextRange)| a.kind == AnchorKind::Statement && at.contains_range(range);

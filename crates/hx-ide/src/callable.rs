@@ -54,7 +54,7 @@ impl Callable {
     }
 }
 
-/// Returns the callable that a definition names, if it is one.
+/// Returns the callable that a definition names; `None` if it cannot be called.
 pub(crate) fn callable(db: &dyn Db, def: &Def) -> Option<Callable> {
     match def {
         Def::Builtin(builtin) => of_builtin(*builtin),
@@ -161,7 +161,8 @@ pub(crate) struct CallAt {
     pub(crate) named: Vec<String>,
 }
 
-/// Returns the innermost call around an offset, even if it is half-typed.
+/// Returns the innermost call around an offset, even if it is half-typed. `None` if the callee does not resolve, or if the
+/// offset is in no argument list.
 pub(crate) fn call_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<CallAt> {
     let root = hx_base::parse(db, file).syntax_node();
     let mut token = root.token_at_offset(at.min(root.text_range().end())).left_biased()?;
@@ -187,7 +188,7 @@ pub(crate) fn call_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<Cal
     None
 }
 
-/// Returns the end of `(` and the start of `)`, if the list is closed.
+/// Returns the end of `(` and, if the list is closed, the start of `)`. `None` if there is no `(`.
 fn parentheses(list: &SyntaxNode) -> Option<(TextSize, Option<TextSize>)> {
     let token =
         |kind| list.children_with_tokens().filter_map(|it| it.into_token()).find(|t| t.kind() == kind);
@@ -226,14 +227,14 @@ fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextS
     free(false).nth(turn).or(rest).or_else(|| free(true).next())
 }
 
-/// Returns the expression of a body that has exactly this range.
+/// Returns the expression of a body that has exactly this range; `None` if there is none.
 pub(crate) fn expr_at(db: &dyn Db, item: Item<'_>, range: TextRange) -> Option<ExprId> {
     let map = body_source_map(db, item)?;
     let offset = item.offset(db);
     map.exprs.iter().find(|(_, found)| **found + offset == range).map(|(expr, _)| expr)
 }
 
-/// Returns the callee if the expression is a call.
+/// Returns the callee of a call; `None` for another expression.
 pub(crate) fn callee_of(store: &ExprStore, expr: ExprId) -> Option<ExprId> {
     match &store[expr] {
         Expr::Call { callee, .. } => Some(*callee),

@@ -120,7 +120,7 @@ pub fn outgoing_calls(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellabl
 }
 
 impl CallItem {
-    /// Returns the range of the item's name in its file.
+    /// Returns the place of the item's name, of the title of a test or bench, or of the keyword `main`.
     pub fn place(&self) -> FileRange {
         FileRange { file: self.file, range: self.name_range }
     }

@@ -40,12 +40,13 @@ pub struct Cycles {
     pub roles: Vec<RoleCycles>,
 }
 
-/// A round of a loop along pipelines.
+/// The cycles of one round of a loop along pipelines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoopCycles {
     pub pipes: Vec<String>,
-    /// Cycles of a round.
+    /// The threads that run the loop, as text.
     pub threads: String,
+    /// Cycles of a round.
     pub cycles: f64,
     /// Cycles in which the busiest resource has nothing to do.
     pub exposed: f64,
@@ -55,7 +56,7 @@ pub struct LoopCycles {
     pub resources: BTreeMap<String, f64>,
 }
 
-/// The threads of a role.
+/// The cycles and the registers of one role.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RoleCycles {
     pub threads: String,

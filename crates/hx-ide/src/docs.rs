@@ -7,7 +7,8 @@ use hx_syntax::ast::{self, AstNode as _, HasDocs as _};
 
 use crate::names::item_node;
 
-/// Returns the header of a kernel or function as it is written, or the whole text of a constant.
+/// Returns the header of a kernel or function as it is written, the whole text of a constant, or the text of a test, bench or
+/// `main` before its body. `None` for `use` and cells.
 pub(crate) fn header(db: &dyn Db, item: Item<'_>) -> Option<String> {
     let text = item.file(db).text(db);
     if let Some(map) = signature_source_map(db, item) {
@@ -41,7 +42,7 @@ pub fn docs(db: &dyn Db, item: Item<'_>) -> Option<String> {
     }
 }
 
-/// Returns the `//!` comment of a file.
+/// Returns the `//!` comment of a file; `None` without one.
 pub fn file_docs(db: &dyn Db, file: SourceFile) -> Option<String> {
     hx_base::parse(db, file).tree().doc_text()
 }

@@ -131,7 +131,7 @@ impl Moving<'_> {
     }
 
     /// Returns the names that lead from a file to another one: from the folder where the path began, or else from the nearest
-    /// folder that has both.
+    /// folder that has both. `None` if no folder has both.
     fn names(&self, path: &Segments, user: &str, old: &str, new: &str) -> Option<Vec<String>> {
         let new = new.strip_suffix(".hx")?;
         let written = path.names.iter().map(Name::as_str).collect::<Vec<_>>().join("/");

@@ -165,7 +165,7 @@ fn layouts(solved: &Solved<'_>, anchors: &Anchors) -> Vec<Kept> {
     kept
 }
 
-/// Returns the place of the first operation that a reason names.
+/// Returns the place of the first operation that a reason names; `None` if it names none.
 pub(crate) fn forced_by(solved: &Solved<'_>, reason: &Reason) -> Option<FileRange> {
     reason.from.first().and_then(|op| solved.place(*op))
 }
@@ -182,7 +182,7 @@ fn dedup(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// Formats the whole layout of a tensor, and its reason.
+/// Formats the whole layout of a tensor, and its reason. `None` if the tensor has no layout.
 pub(crate) fn layout_tooltip(solved: &Solved<'_>, id: TensorId) -> Option<String> {
     let tensor = solved.tensor(id);
     let layout = solved.layout(id)?;
@@ -260,7 +260,7 @@ fn instruction_parts(solved: &Solved<'_>, groups: &[(String, Vec<OpId>)]) -> Vec
     parts
 }
 
-/// Formats the instruction that an operation became, and its reason.
+/// Formats the instruction that an operation became, and its reason. `None` for an operation without an instruction.
 pub(crate) fn instruction_tooltip(solved: &Solved<'_>, op: OpId) -> Option<String> {
     let op = solved.lowered.program.op(op)?;
     let (choice, reason) = solved.choice(op)?;

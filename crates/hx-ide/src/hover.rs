@@ -251,21 +251,21 @@ impl<'a> Hovering<'a> {
         Some(out)
     }
 
-    /// Describes the pipeline that a local names.
+    /// Describes the pipeline that a local names; `None` if it names none, or if the kernel has errors.
     fn pipeline(&self, item: Item<'a>, name: &str) -> Option<String> {
         let Item::Kernel(kernel) = item else { return None };
         let solved = Solved::of(self.db, kernel, self.shown)?;
         Some(format!("\n{}\n", crate::roles::pipeline(&solved, name)?))
     }
 
-    /// Describes the counter that a local names.
+    /// Describes the counter that a local names; `None` if it names none, or if the kernel has errors.
     fn counter(&self, item: Item<'a>, name: &str) -> Option<String> {
         let Item::Kernel(kernel) = item else { return None };
         let solved = Solved::of(self.db, kernel, self.shown)?;
         Some(format!("\n{}\n", crate::roles::counter(&solved, name)?))
     }
 
-    /// Describes the turns that a local names.
+    /// Describes the turns that a local names; `None` if it names none, or if the kernel has errors.
     fn turns(&self, item: Item<'a>, name: &str) -> Option<String> {
         let Item::Kernel(kernel) = item else { return None };
         let solved = Solved::of(self.db, kernel, self.shown)?;

@@ -89,7 +89,8 @@ pub fn explain_layout(
     })
 }
 
-/// Returns the solved kernel around an offset, and the tensors of the local at the offset.
+/// Returns the solved kernel around an offset, and the tensors of the local at the offset. `None` if there are no such
+/// tensors, or if the kernel has errors.
 pub(crate) fn tensors_at<'db>(
     db: &'db dyn Db,
     file: SourceFile,
@@ -104,7 +105,7 @@ pub(crate) fn tensors_at<'db>(
     (!tensors.is_empty()).then_some((solved, tensors))
 }
 
-/// Returns the range where a local is bound. The offset is on its binding or on a use.
+/// Returns the range where a local is bound. The offset is on its binding or on a use; `None` if no local is there.
 pub(crate) fn binding_at(db: &dyn Db, kernel: Kernel<'_>, at: TextSize) -> Option<TextRange> {
     let item = Item::Kernel(kernel);
     let map = body_source_map(db, item)?;
@@ -164,7 +165,8 @@ pub(crate) fn drawings(solved: &Solved<'_>, id: TensorId) -> Vec<NamedDrawing> {
     found
 }
 
-/// Returns the tree of reasons of a tensor's layout, down to reasons that depend on no other tensor.
+/// Returns the tree of reasons of a tensor's layout, down to reasons that depend on no other tensor. `None` if it has no
+/// layout.
 pub(crate) fn chain(solved: &Solved<'_>, id: TensorId) -> Option<ReasonStep> {
     let (what, reason) = layout_text(&solved.lowered.program, solved.solution, id)?;
     let origin = solved.tensor(id).origin;

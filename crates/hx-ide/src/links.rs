@@ -50,7 +50,7 @@ pub fn links(db: &dyn Db, file: SourceFile) -> Cancellable<Vec<Link>> {
     })
 }
 
-/// Returns the link of a string that is the path of a file with tensors, as in `load("a.npy")`.
+/// Returns the link of a string that is the path of a file with tensors, as in `load("a.npy")`; `None` for another string.
 fn loaded(token: &SyntaxToken) -> Option<Link> {
     let call = token.parent_ancestors().find(|node| node.kind() == SyntaxKind::CALL_EXPR)?;
     let callee = call.first_child()?.text().to_string();

@@ -60,7 +60,7 @@ fn target(db: &dyn Db, def: &Def) -> Target {
 }
 
 impl Renaming<'_> {
-    /// Describes a name that would mean something else after the edits.
+    /// Describes the first name that would mean something else after the edits; `None` if every name keeps its meaning.
     pub(crate) fn changed(&self) -> Option<String> {
         let (copies, to) = self.copies();
         let from: BTreeMap<SourceFile, SourceFile> = to.iter().map(|(file, copy)| (*copy, *file)).collect();

@@ -279,7 +279,7 @@ impl<'db> Finder<'db> {
     }
 }
 
-/// Returns the node of the path with these names that begins in a range.
+/// Returns the node of the path with these names that begins in a range; `None` if the tree has none.
 fn path_node(root: &SyntaxNode, range: TextRange, path: &Path) -> Option<ast::Path> {
     let covering = match root.covering_element(range.intersect(root.text_range())?) {
         hx_syntax::NodeOrToken::Node(node) => node,
@@ -336,7 +336,7 @@ pub(crate) fn generics_of(db: &dyn Db, item: Item<'_>) -> Vec<Name> {
     }
 }
 
-/// Returns the node of an item in its file's tree.
+/// Returns the node of an item in its file's tree; `None` if no node has the item's range.
 pub(crate) fn item_node(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<SyntaxNode> {
     let range = item_range(db, item);
     // A cell is the whole tree.
@@ -370,7 +370,8 @@ pub(crate) fn item_heading(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Op
     })
 }
 
-/// Returns the place of a definition; `None` for built-in names.
+/// Returns the place of a definition. `None` for names without one in a file: those of the language, members, and values of a
+/// session.
 pub(crate) fn definition_of(db: &dyn Db, def: &Def) -> Option<FileRange> {
     let at = |key: &ItemKey, range: Option<TextRange>| {
         let item = key.find(db)?;
@@ -401,7 +402,8 @@ pub(crate) fn definition_of(db: &dyn Db, def: &Def) -> Option<FileRange> {
 }
 
 impl Def {
-    /// Returns the item that the definition is, or that contains it.
+    /// Returns the item that the definition is, or that contains it; `None` for modules, members, values of a session and
+    /// names of the language.
     pub(crate) fn item(&self) -> Option<&ItemKey> {
         match self {
             Def::Local { item, .. }

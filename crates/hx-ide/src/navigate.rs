@@ -209,7 +209,8 @@ pub fn rename(
     })
 }
 
-/// Describes a definition that already has the new name in the scope where the renamed one would be visible.
+/// Describes a definition that already has the new name in the scope where the renamed one would be visible; `None` if there
+/// is none.
 fn taken(db: &dyn Db, def: &Def, definition: &FileRange, name: &str) -> Option<String> {
     let same = |o: &Occurrence| {
         o.role == Role::Definition

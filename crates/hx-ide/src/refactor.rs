@@ -81,7 +81,8 @@ fn is_clean(db: &dyn Db, file: SourceFile, edits: &[Edit]) -> bool {
     file_diagnostics(db, copy).len() <= file_diagnostics(db, file).len()
 }
 
-/// Returns the statement of a block that contains a node, without crossing another block or a closure.
+/// Returns the statement of a block that contains a node, without crossing another block or a closure; `None` outside of
+/// statements.
 fn statement_of(node: &SyntaxNode) -> Option<SyntaxNode> {
     for node in node.ancestors() {
         match node.parent().map(|parent| parent.kind()) {

@@ -11,7 +11,8 @@ use hx_tile::{Choice, CounterId, OpKind, PipeId, ScopeId, role_text, takes_text}
 use crate::Shown;
 use crate::solved::Solved;
 
-/// Describes the role whose header contains a keyword: its threads and their registers.
+/// Describes the role whose header contains a keyword: its threads, their registers and, if known, its estimated cycles.
+/// `None` for another keyword, or if the kernel has errors.
 pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &Shown) -> Option<String> {
     let node = token.parent_ancestors().find_map(WarpRole::cast)?;
     let before = node.syntax().siblings(hx_syntax::Direction::Prev).skip(1);
@@ -45,8 +46,8 @@ pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &S
     Some(text)
 }
 
-/// Describes the pipeline that a local of a kernel names: its stages, the copies that fill a stage, and the arrivals that free
-/// it.
+/// Describes the pipeline that a local of a kernel names: its stages, the copies that fill a stage, and the arrivals that
+/// free it. `None` if the local names no pipeline.
 pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
     let program = &solved.lowered.program;
     let number = program.pipes.iter().position(|pipe| pipe.name == name)?;
@@ -80,7 +81,8 @@ pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
     Some(text)
 }
 
-/// Describes the counter that a local of a kernel names: its numbers, and the scopes that loop over it.
+/// Describes the counter that a local of a kernel names: its numbers, and the scopes that loop over it. `None` if it names
+/// none.
 pub(crate) fn counter(solved: &Solved<'_>, name: &str) -> Option<String> {
     let program = &solved.lowered.program;
     let number = program.counters.iter().position(|counter| counter.name == name)?;
@@ -94,7 +96,7 @@ pub(crate) fn counter(solved: &Solved<'_>, name: &str) -> Option<String> {
     Some(format!("0..{}{drawing}{others}", program.counter(id).limit))
 }
 
-/// Describes the turns that a local of a kernel names: the groups that take them.
+/// Describes the turns that a local of a kernel names: the groups that take them. `None` if it names none.
 pub(crate) fn turns(solved: &Solved<'_>, name: &str) -> Option<String> {
     let program = &solved.lowered.program;
     let scope = program.turns.iter().find(|turns| turns.name == name)?.scope;
@@ -104,7 +106,7 @@ pub(crate) fn turns(solved: &Solved<'_>, name: &str) -> Option<String> {
     Some(format!("taken by the {}, one after the other", program.scope(scope)))
 }
 
-/// Returns the bytes of bulk copies that fill a stage; `None` if no bulk copy fills it.
+/// Returns the bytes of the bulk copies that fill a stage of the pipeline `pipe`; `None` if no bulk copy fills it.
 fn bytes_of(threads: &ThreadProgram, pipe: &str) -> Option<u32> {
     let mut found = None;
     visit(&threads.body, &mut |stmt| {

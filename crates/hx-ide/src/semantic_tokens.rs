@@ -79,13 +79,13 @@ pub struct Modifiers(pub u32);
 impl Modifiers {
     /// The occurrence declares the name.
     pub const DECLARATION: Modifiers = Modifiers(1);
-    /// The name cannot be assigned to.
+    /// The name is a constant, a dimension, a compile-time parameter or a built-in value: it cannot be assigned to.
     pub const READONLY: Modifiers = Modifiers(1 << 1);
     /// The occurrence changes the value.
     pub const MODIFICATION: Modifiers = Modifiers(1 << 2);
     /// The comment documents an item.
     pub const DOCUMENTATION: Modifiers = Modifiers(1 << 3);
-    /// The item is a part of the language or of its standard library.
+    /// The name is a part of the language: a built-in name, an element type or another word for a type.
     pub const DEFAULT_LIBRARY: Modifiers = Modifiers(1 << 4);
     /// The item is a constant or a kernel.
     pub const STATIC: Modifiers = Modifiers(1 << 5);

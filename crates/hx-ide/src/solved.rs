@@ -48,6 +48,7 @@ impl<'db> Solved<'db> {
     }
 
     /// Returns the range of an origin in the kernel's own text. For an operation in a function this is the range of the call.
+    /// `None` if the origin is unknown.
     pub(crate) fn in_kernel(&self, origin: Origin) -> Option<TextRange> {
         Some(self.in_item(origin)? + self.kernel.offset(self.db))
     }
@@ -62,7 +63,7 @@ impl<'db> Solved<'db> {
         at.place.range_in_item(self.db)
     }
 
-    /// Returns the place where an operation is written, which may be inside a function.
+    /// Returns the place where an operation is written, which may be inside a function; `None` if its origin is unknown.
     pub(crate) fn place(&self, op: OpId) -> Option<FileRange> {
         self.written_at(op)?.range(self.db).map(|(file, range)| FileRange { file, range })
     }
@@ -120,7 +121,7 @@ impl<'db> Solved<'db> {
         register.or_else(|| self.solution.shared.get(&id).map(|s| &s.reason))
     }
 
-    /// Returns the layout in source form.
+    /// Returns the layout in source form; `None` for a tensor without a layout.
     pub(crate) fn layout(&self, id: TensorId) -> Option<String> {
         if let Some(d) = self.solution.registers.get(&id) {
             return Some(d.layout.to_string());
@@ -133,7 +134,7 @@ impl<'db> Solved<'db> {
         })
     }
 
-    /// Returns the memory layout of a shared tensor.
+    /// Returns the memory layout of a shared tensor; `None` for a register tensor.
     pub(crate) fn composed(&self, id: TensorId) -> Option<ComposedLayout> {
         let shared = self.solution.shared.get(&id)?;
         Some(ComposedLayout { swizzle: shared.swizzle, offset: 0, layout: shared.layout.clone() })
@@ -184,7 +185,8 @@ impl<'db> Solved<'db> {
         }
     }
 
-    /// Names the fragment of a matrix instruction that a tensor is held as: its own, or one with the same layout.
+    /// Names the fragment of a matrix instruction that a tensor is held as: its own, or one with the same layout. `None` if
+    /// no product has such a fragment.
     fn fragment_alias(&self, id: TensorId, d: &Distribution) -> Option<String> {
         let alike = |other: TensorId| {
             let same = |o: &Distribution| o.layout == d.layout && o.tile == d.tile;
@@ -210,8 +212,9 @@ impl<'db> Solved<'db> {
         own.or(given)
     }
 
-    /// Returns the instruction of an operation for a hint (the catalogue's row, and the bytes of an access), with its rank. A
-    /// conversion ranks last: it is shown only if the statement has no other instruction.
+    /// Returns the instruction of an operation for a hint (such as the catalogue's row, and the bytes of an access), with its
+    /// rank. A conversion and a rearrangement that moves nothing have rank 0: they are shown only if the statement has no
+    /// other instruction. `None` if the operation has no instruction to show.
     pub(crate) fn instruction(&self, op: OpId) -> Option<(String, u8)> {
         Some(match self.solution.choices.get(&op)? {
             Choice::Copy(copy) => {
@@ -263,7 +266,7 @@ impl<'db> Solved<'db> {
         })
     }
 
-    /// Describes an operation and its choice in one line, with the reason.
+    /// Describes an operation and its choice in one line, with the reason; `None` for an operation without a choice.
     pub(crate) fn choice(&self, op: &Op) -> Option<(String, &'db Reason)> {
         hx_tile::choice_text(&self.lowered.program, self.solution, op)
     }

@@ -25,12 +25,12 @@ pub enum SymbolKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
     pub name: String,
-    /// The item's header in one line, if it has a header.
+    /// The item's header in one line; empty for parameters and for items without a header.
     pub detail: String,
     pub kind: SymbolKind,
     /// The whole item, without the whitespace and comments before it.
     pub range: TextRange,
-    /// The item's name.
+    /// The item's name, the title of a test or bench, or the keyword of `main`.
     pub name_range: TextRange,
     pub children: Vec<Symbol>,
 }

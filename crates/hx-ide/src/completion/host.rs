@@ -47,7 +47,7 @@ impl Completing<'_> {
         }
     }
 
-    /// Adds fields, and functions that take the value before the dot as their first argument.
+    /// Adds fields, and functions that take the value before the dot as their first argument. A layout has fields only.
     pub(super) fn host_members(&mut self, ty: Option<&Ty>) {
         let is_layout = matches!(ty, Some(Ty::Layout(_)));
         let fields = if is_layout { LAYOUT_FIELDS } else { TENSOR_FIELDS };

@@ -9,12 +9,13 @@ use hx_syntax::{SyntaxKind, T};
 use super::{Completing, CompletionKind};
 
 impl Completing<'_> {
-    /// Returns the names before `::` at the offset.
+    /// Returns the names of the path before the offset: those before `::`, or before the `::{` of a `use`. `None` if no such
+    /// path ends there.
     pub(super) fn module_path(&self) -> Option<Vec<String>> {
         let mut names = Vec::new();
         let mut at = self.before.clone()?;
         if at.kind() == T!['{'] {
-            // `use std::{matmul, |}`
+            // `use std::{|}`
             at = at.prev_token()?;
         }
         while at.kind() == SyntaxKind::COLON2 {

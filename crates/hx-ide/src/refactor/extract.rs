@@ -116,7 +116,8 @@ fn declared(tensor: &hx_hir::TensorTy) -> Option<String> {
     Some(format!("register {dtype}[{}]", shape?.join(", ")))
 }
 
-/// Returns the expression that is selected as a whole, with its type.
+/// Returns the expression that is selected as a whole, with its type; `None` if the selection is no expression that can get a
+/// name.
 fn expression(selected: &Selected<'_>) -> Option<(SyntaxNode, Ty)> {
     if selected.range.is_empty() {
         return None;

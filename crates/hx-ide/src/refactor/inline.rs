@@ -47,7 +47,7 @@ pub(super) fn variable(selected: &Selected<'_>) -> Option<Draft> {
     Some(Draft { title, kind: ActionKind::Inline, edits })
 }
 
-/// Returns the `let` whose whole pattern is the name at a range.
+/// Returns the `let` whose whole pattern is the name at a range, without a declared type; `None` for another binding.
 fn let_of(selected: &Selected<'_>, name: TextRange) -> Option<ast::LetStmt> {
     let token = selected.root.token_at_offset(name.start()).right_biased()?;
     let statement = ast::LetStmt::cast(statement_of(&token.parent()?)?)?;

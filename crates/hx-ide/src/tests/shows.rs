@@ -378,7 +378,8 @@ fn layouts_with_drawings_and_reasons() {
     .assert_eq(&text);
 }
 
-/// Every display uses ptxas's register count if a compile of the text is known. An estimate never leads to a conclusion.
+/// Costs, lenses and hovers show the registers that ptxas reported for the text, and the blocks of a multiprocessor that
+/// follow. Without a report they show an estimate, from which nothing follows.
 #[test]
 fn registers_are_estimated_until_ptxas_has_spoken() {
     let (db, file) = with_text(MATMUL);
