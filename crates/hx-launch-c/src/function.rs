@@ -90,13 +90,13 @@ impl Function<'_> {
         own.chain(dims).chain(log).chain(["void *stream".to_owned()]).collect()
     }
 
-    /// Returns the name in C of a tensor's pointer.
+    /// Returns the parameter of a tensor's pointer, with its name in C; `None` if the kernel has no such tensor.
     pub(super) fn pointer(&self, tensor: &str) -> Option<&Own<'_>> {
         self.own.iter().find(|own| matches!(own.param, LaunchParam::Tensor(t) if t.name == tensor))
     }
 }
 
-/// Returns the type in C that has the bytes of a number.
+/// Returns the type in C that has the bytes of a number; `None` for types whose unused bits must be 0.
 pub(super) fn scalar(dtype: DType) -> Option<&'static str> {
     Some(match dtype {
         DType::Bool => "bool",

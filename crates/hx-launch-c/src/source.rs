@@ -205,7 +205,8 @@ impl<'a> Body<'a> {
         self.line(&format!("hx_result = {call};\nif (hx_result != HX_OK) return hx_result;"));
     }
 
-    /// Writes the end of a launch for which a checked operation failed.
+    /// Writes the check that ends a launch with `status` if a checked operation failed in the lines from byte `before` on.
+    /// Writes nothing if these lines have no checked operation.
     fn refuse_bad(&mut self, before: usize, status: &str, what: &str, with: &(String, String)) {
         if self.lines[before..].contains(BAD) {
             let (format, values) = with;

@@ -127,7 +127,8 @@ struct Bound {
     /// Dimensions, strides and integer arguments.
     symbols: BTreeMap<Symbol, i64>,
     params: Vec<BoundParam>,
-    /// Pairs of an input and an output that are the same memory, by parameter. The kernel is known to update it in place.
+    /// Pairs `[input, output]` of positions of parameters whose arguments are the same memory. The kernel is known to update it
+    /// in place.
     same: Vec<[usize; 2]>,
 }
 

@@ -68,6 +68,7 @@ impl Compiler {
     }
 
     /// Returns an id that distinguishes this compiler from others as long as its files do not change. It does not read them.
+    /// `None` if there is no compiler.
     pub fn fingerprint(&self) -> Option<CompilerId> {
         let nvrtc = self.nvrtc.as_ref().ok()?;
         crate::cache::fingerprint(nvrtc)

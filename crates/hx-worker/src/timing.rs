@@ -84,7 +84,7 @@ impl Timing {
         self.quantile(0.5)
     }
 
-    /// Returns the quantile `q` of the runs, in milliseconds, interpolated between neighbours.
+    /// Returns the quantile `q` (0 to 1) of the runs, in milliseconds, interpolated between neighbours; `None` without runs.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let mut sorted: Vec<f64> = self.gpu_ms.iter().map(|ms| f64::from(*ms)).collect();
         sorted.sort_by(f64::total_cmp);

@@ -31,9 +31,10 @@ pub(super) struct Prepared {
     pub sources: Vec<usize>,
     /// The candidate that the launch requests.
     pub candidate: Option<u32>,
-    /// Pairs of an input and an output, by parameter, for which the launch names the same tensor.
+    /// Pairs `[input, output]` of positions of parameters for which the launch names the same tensor.
     pub same: Vec<[usize; 2]>,
-    /// The alignment of pointers in bytes, by parameter. A pointer without an entry has the maximal alignment.
+    /// The alignment of pointers in bytes, by the names of their parameters. A pointer without an entry has the maximal
+    /// alignment.
     pub align: BTreeMap<Name, u32>,
 }
 
@@ -340,7 +341,8 @@ fn row_major(extents: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Returns the element type that a parameter declares, if the arguments bound so far determine it.
+/// Returns the element type that a parameter declares; `None` if it declares none. Fails with the name of the compile-time
+/// parameter that stands for the type, if it has no value yet.
 fn declared_dtype(header: &Header<'_>, index: usize, args: &CtArgs) -> Result<Option<DType>, Name> {
     let ty = header.signature.params[index].ty;
     match header.names.types.get(ty) {
@@ -534,7 +536,8 @@ fn scalar(
 }
 
 /// Checks that no argument that the kernel writes repeats elements or shares memory with another argument. The exception is an
-/// input that is the same tensor as an output: such pairs are returned, and the instance decides about them.
+/// input that is the same tensor as an output. Such pairs are returned as positions of parameters, `[input, output]`, and the
+/// instance decides about them.
 fn overlaps(
     header: &Header<'_>,
     request: &LaunchRequest,
@@ -582,8 +585,8 @@ fn is_same(a: &Tensor, b: &Tensor) -> bool {
         == (b.buffer_id(), b.dtype(), b.shape(), b.span().start, strides(b))
 }
 
-/// Returns the error of two arguments that share memory, by parameter, of which the kernel writes `mutable`, with the reason why this
-/// is no update in place.
+/// Returns the error of two arguments that share memory, with the reason why this is no update in place. `i`, `j` and `mutable`
+/// are positions of parameters; the kernel writes `mutable`, one of the two.
 pub(super) fn refused(
     header: &Header<'_>,
     (request, sources): (&LaunchRequest, &[usize]),

@@ -261,7 +261,7 @@ fn scalar_bytes(dtype: hx_dtype::DType, bits: u64) -> Vec<u8> {
     bits.to_le_bytes()[..width].to_vec()
 }
 
-/// Returns the bytes of each tensor, by the position of its parameter.
+/// Returns the bytes of each tensor, by the position of its parameter; `None` for parameters that are no tensors.
 fn contents(bound: &Bound) -> Result<Vec<Option<Vec<u8>>>, HostError> {
     bound
         .params

@@ -37,7 +37,7 @@ pub struct DirectLaunch {
     pub params: Vec<DirectParam>,
     /// The arguments that the kernel writes, by position in the request.
     pub written: Vec<usize>,
-    /// Pairs of an input and an output, by position in the request, that may be the same tensor.
+    /// Pairs `[input, output]` of positions in the request whose arguments may be the same tensor.
     pub in_place: Vec<[usize; 2]>,
     /// Lines for the user about the compile-time arguments.
     pub remarks: Vec<String>,
@@ -115,10 +115,11 @@ impl<'a> Launcher<'a> {
         })
     }
 
-    /// Reads the buffer of prints and assertions after a direct launch. Returns the printed lines.
+    /// Reads the buffer of prints and assertions after a direct launch. Returns the printed lines. `request` and `align` are
+    /// those of [`Launcher::direct`].
     ///
     /// # Errors
-    /// The assertions that failed.
+    /// The assertions that failed, as diagnostics; and as for [`Launcher::direct`].
     pub fn read_log(
         &self,
         request: &LaunchRequest,

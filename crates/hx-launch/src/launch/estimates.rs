@@ -30,7 +30,7 @@ impl Rate {
     }
 }
 
-/// Returns the estimated cycles of a launch.
+/// Returns the estimated cycles of a launch; `None` if the cost model has no estimate for the instance.
 pub(super) fn launch<'db>(db: &'db dyn Db, checked: Checked<'db>, bound: &Bound) -> Option<f64> {
     launch_cycles(db, checked.get(), &dims(bound))
 }

@@ -6,7 +6,8 @@ use hx_host::device::{LaunchError, LaunchRequest};
 use super::{BoundParam, Launcher};
 
 impl Launcher<'_> {
-    /// Returns the pairs of an input and an output, by position in the request, that may be the same tensor.
+    /// Returns the pairs `[input, output]` of positions in the request whose arguments may be the same tensor. `align` has the
+    /// alignment of each argument's address in bytes.
     ///
     /// # Errors
     /// If the arguments do not fit the kernel.
@@ -17,7 +18,7 @@ impl Launcher<'_> {
 }
 
 impl super::Chosen<'_> {
-    /// Returns the pairs of an input and an output, by position in the request, that may be the same tensor.
+    /// Returns the pairs `[input, output]` of positions in the request whose arguments may be the same tensor.
     pub(super) fn pairs_in_place(&self, db: &dyn Db) -> Vec<[usize; 2]> {
         let instance = self.checked.get();
         let is_tensor = |at: &usize, written: bool| matches!(&self.bound.params[*at], BoundParam::Tensor(tensor) if tensor.mutable == written);

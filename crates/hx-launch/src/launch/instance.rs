@@ -217,7 +217,7 @@ pub fn grid_label<'db>(db: &'db dyn Db, instance: Instance<'db>, message: String
     header.at_expr(header.signature.grid?, message)
 }
 
-/// Returns the values of both sides of a comparison.
+/// Returns the values of both sides of a comparison; `None` for any other condition, or if a side has no value.
 fn sides(cond: &Cond, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Option<(i64, i64)> {
     match cond {
         Cond::Cmp(_, a, b) => Some((a.eval(lookup).ok()?, b.eval(lookup).ok()?)),

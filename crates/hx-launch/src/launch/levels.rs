@@ -50,10 +50,10 @@ struct Difference {
 
 impl<'a> Launcher<'a> {
     /// Runs a launch again at level 0, from the same arguments, and compares all tensors that it wrote. Returns a remark if the
-    /// kernel's results differ from run to run, so that they cannot be compared.
+    /// results differ and cannot be compared: they differ from run to run, or the kernel adds floats atomically.
     ///
     /// # Errors
-    /// If the results differ although each level repeats its own.
+    /// If a run fails, or if the results of the levels differ although each level repeats its own.
     pub(super) fn compare_levels(
         &self,
         gpu: &Gpu,
@@ -120,7 +120,7 @@ fn at_plain(error: LaunchError) -> LaunchError {
     }
 }
 
-/// Returns the first difference between the tensors that two runs wrote.
+/// Returns the first difference between the tensors that two runs wrote; `None` if they are equal.
 fn difference(a: &LaunchResult, b: &LaunchResult, bound: &Bound) -> Option<Difference> {
     let is_tensor = |position: usize| matches!(bound.params.get(position), Some(BoundParam::Tensor(_)));
     a.outputs.iter().filter(|(position, _)| is_tensor(**position)).find_map(|(position, bytes)| {

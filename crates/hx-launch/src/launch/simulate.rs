@@ -56,7 +56,8 @@ impl<'a> Launcher<'a> {
         Ok(Simulated { counted, printed })
     }
 
-    /// Returns the report of a launch that has run, in the text of the kernel.
+    /// Returns the report of a launch that has run: the simulator's counters by the operations of the kernel's text. `None` if
+    /// the instance has no thread program.
     pub(super) fn reported(
         &self,
         checked: Checked<'a>,

@@ -173,7 +173,8 @@ impl Tuned {
     }
 }
 
-/// Returns the values of all names that the shapes of some results may have.
+/// Returns the values that a launch has for the names in the shapes of `entries`: its dimensions and strides, its compile-time
+/// arguments and, if a shape names others, the defaults of the compile-time parameters.
 pub fn values<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,

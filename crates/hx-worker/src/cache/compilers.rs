@@ -105,7 +105,8 @@ impl Cache {
     }
 }
 
-/// Returns an id from the paths of the files with their sizes, times and inodes. It is valid only within this process.
+/// Returns an id from the paths of the files with their sizes, times and inodes. It is valid only within this process. `None`
+/// if a file cannot be examined.
 pub(crate) fn fingerprint(files: &NvrtcFiles) -> Option<CompilerId> {
     let stamps = stamps(files).ok()?;
     Some(CompilerId::of_bytes(format!("{files:?} {stamps:?}").as_bytes()))

@@ -55,7 +55,8 @@ fn local(access: &Access<'_>) -> Option<TensorId> {
     }
 }
 
-/// Returns the coordinate of a thread's value.
+/// Returns the coordinate in the tile of value number `value` of a thread, given by its number in the block. `None` if the
+/// thread is before the tensor's scope.
 fn of_value(
     program: &TileProgram,
     tensor: TensorId,
