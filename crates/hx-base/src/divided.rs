@@ -3,8 +3,8 @@
 
 use text_size::{TextRange, TextSize};
 
-/// Returns the range of a `//` that follows the start of a syntax error, possibly after spaces, if the comment reads as a divisor:
-/// `n // 2;`, but not `n // the number of rows`.
+/// Returns the range of a `//` that follows the start of a syntax error, possibly after spaces, if the comment reads as a
+/// divisor: `n // 2;`, but not `n // the number of rows`. `None` otherwise.
 pub(crate) fn slashes(text: &str, start: TextSize) -> Option<TextRange> {
     let line = text.get(usize::from(start)..)?.lines().next()?;
     let comment = line.trim_start().strip_prefix("//")?;

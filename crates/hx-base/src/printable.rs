@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Replaces every control character except line feeds and tabs by an escape such as `\u{1b}`, and likewise every character that
-/// changes the direction of text or has no width.
+/// changes the direction of text or has no width, except for the joiners of emoji.
 ///
 /// A terminal acts on control characters: they move its cursor, recolour or hide earlier output, and set its title. Characters
 /// that change the direction of text make a name read as another one.

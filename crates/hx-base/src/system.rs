@@ -63,7 +63,7 @@ pub trait System: fmt::Debug + Send + Sync {
     /// Reads the text of a regular file. A pipe or a device is not opened.
     ///
     /// # Errors
-    /// If there is no such file, it is not regular, or it is not UTF-8.
+    /// If there is no such file, it cannot be read, it is not regular, or it is not UTF-8.
     fn read_to_string(&self, path: &str) -> Result<String, SystemError>;
 
     /// Returns the entries of a folder, ordered by name.

@@ -153,6 +153,10 @@ impl Command {
 }
 
 /// Parses how often a command is repeated; 1 if the text is empty.
+///
+///
+/// # Errors
+/// If it is no number, as text.
 fn count(text: &str) -> Result<u32, String> {
     if text.is_empty() { Ok(1) } else { number(text, "a number of times, as in `step 3`") }
 }
@@ -161,7 +165,10 @@ fn number<N: std::str::FromStr>(text: &str, expected: &str) -> Result<N, String>
     text.parse().map_err(|_| format!("found `{text}`, expected {expected}"))
 }
 
-/// Parses a tensor or a part of it.
+/// Parses a tensor, an element or a window of it, as in [`Reference`].
+///
+/// # Errors
+/// If the text is none of these, as text with an example.
 pub(crate) fn reference(text: &str) -> Result<Reference, String> {
     let expected = || format!("found `{text}`, expected a name or an element, such as `acc` or `acc[3, 4]`");
     let (name, inside) = match text.split_once('[') {

@@ -117,7 +117,10 @@ pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write, open: &mut Open<'_
     Ok(())
 }
 
-/// Runs the session.
+/// Opens the launch, and runs the session on it. If it cannot be opened, the client gets the reason as the answer to `request`.
+///
+/// # Errors
+/// If the streams fail, or the input violates the protocol.
 fn run(
     channel: &mut Channel<'_>,
     setup: Setup,

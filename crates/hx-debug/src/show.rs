@@ -28,13 +28,13 @@ impl Look {
     }
 }
 
-/// Describes a place: `matmul.hx:41 in gemm_tile`.
+/// Describes a place: ``matmul.hx:41 in `gemm_tile` ``.
 pub(crate) fn place(stepper: &Stepper<'_>, spot: &StepSpot) -> String {
     let here = spot.here();
     format!("{}:{} in `{}`", here.file.path(stepper.db()), here.line + 1, here.name())
 }
 
-/// Describes threads: `threads 0 to 127`.
+/// Describes threads, `end` excluded: `thread 3`, or `threads 0 to 127` for `[0, 128]`.
 pub(crate) fn threads([first, end]: [u32; 2]) -> String {
     match end - first {
         1 => format!("thread {first}"),

@@ -22,7 +22,7 @@ pub struct Part {
 /// The number of bytes for which one more thread saves more time than its start costs.
 const WORTH_A_THREAD: usize = 64 << 10;
 
-/// The stack of a thread, because the layout recurses into nested expressions. The memory is reserved, not committed.
+/// The stack of a thread in bytes. The layout recurses into nested expressions. The memory is reserved, not committed.
 const STACK: usize = 64 << 20;
 
 /// Formats the parts of a file that touch a range, or all parts. The parts are in text order, and all of them joined are the

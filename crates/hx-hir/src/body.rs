@@ -180,8 +180,8 @@ pub fn body_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Body {
     body.unwrap_or_else(|| finish_body(Collector::default(), None, None, None).0)
 }
 
-/// Returns the places of an item's body. Only code that reports diagnostics may call this: a query that reads places runs again
-/// whenever text moves.
+/// Returns the places of an item's body; `None` for a `use`. Only code that reports diagnostics may call this: a query that
+/// reads places runs again whenever text moves.
 pub fn body_source_map<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<&'db SourceMap> {
     let pair = |lowered: &'db Option<(Body, SourceMap)>| lowered.as_ref().map(|(_, map)| map);
     match item {

@@ -66,7 +66,7 @@ fn import_named(db: &dyn Db, file: SourceFile, name: Name) -> Option<Path> {
 }
 
 /// Resolves a path to an item or module, as seen from a file. The file's own items come first, then its imports. In a cell
-/// those of earlier cells follow, nearest first. Paths to files come last.
+/// those of earlier cells follow, nearest first. Paths to files come last. `None` if the path means neither.
 pub fn resolve_path<'db>(db: &'db dyn Db, file: SourceFile, path: &Path) -> Option<PathTarget<'db>> {
     let (first, rest) = path.segments.split_first()?;
     for file in seen_files(db, file) {

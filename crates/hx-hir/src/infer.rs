@@ -179,7 +179,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Returns the type of a value of each axis of the grid: an integer for one axis, otherwise an array.
+    /// Returns the type of a value of each axis of the grid: an integer for one axis, otherwise an array; unknown without the
+    /// number of axes.
     fn along_grid(&self, symbol: fn(u8) -> Symbol) -> Ty {
         let axis = |i: usize| Ty::Int(Some(Value::symbol(symbol(i as u8))));
         match self.grid_rank {

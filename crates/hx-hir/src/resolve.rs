@@ -61,7 +61,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind of that name.
+    /// Returns the kind of that name; `None` for any other name.
     pub fn parse(name: &str) -> Option<Kind> {
         Some(match name {
             "int" => Kind::Int,

@@ -48,7 +48,7 @@ impl<'db, T: Copy + Into<Item<'db>>> Sound<T> {
         body_names(db, self.0.into())
     }
 
-    /// Returns an item that a name of this one means. It is sound because this item is.
+    /// Returns an item that a name of this one means; `None` if no name does. It is sound because this item is.
     pub fn used(self, db: &'db dyn Db, key: &ItemKey) -> Option<Sound<Item<'db>>> {
         let used = uses(db, self.0.into()).contains(key).then(|| key.find(db)).flatten();
         used.map(Sound)

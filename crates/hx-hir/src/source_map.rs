@@ -27,22 +27,23 @@ impl SourceMap {
         self.exprs.get(id).copied()
     }
 
-    /// Returns the range of a pattern.
+    /// Returns the range of a pattern; `None` if the text lacks it.
     pub fn pat(&self, id: PatId) -> Option<TextRange> {
         self.pats.get(id).copied()
     }
 
-    /// Returns the range of a statement.
+    /// Returns the range of a statement; `None` if the text lacks it.
     pub fn stmt(&self, id: StmtId) -> Option<TextRange> {
         self.stmts.get(id).copied()
     }
 
-    /// Returns the range of a written type.
+    /// Returns the range of a written type; `None` if the text lacks it.
     pub fn type_ref(&self, id: TypeRefId) -> Option<TextRange> {
         self.types.get(id).copied()
     }
 
-    /// Returns the label of argument `index` of a call or path, or the name of a field or method (`index` 0).
+    /// Returns the label of argument `index` of a call or path, or the name of a field or method (`index` 0). `None` if the
+    /// expression has no such name.
     pub fn label(&self, id: ExprId, index: usize) -> Option<TextRange> {
         self.labels.get(id)?.get(index).copied()
     }

@@ -188,7 +188,7 @@ impl Expr {
         products.add(monomial, coefficient);
     }
 
-    /// Returns `self · factor`, for a constant factor.
+    /// Returns `self · factor`, for a constant factor. Coefficients saturate at the ends of 64 bits.
     pub fn scale(&self, factor: i64) -> Expr {
         if factor == 0 {
             return Expr::default();

@@ -165,7 +165,7 @@ impl Facts {
 
 impl Facts {
     /// Returns 1 if a sum grows with a symbol, and -1 if it falls. `None` if the terms differ in this, if the symbol occurs
-    /// inside of an atom or as a square, or if another factor may be negative.
+    /// inside of an atom or as a square, if another factor may be negative, or if the symbol does not occur.
     fn direction(&self, d: &Expr, symbol: &Symbol) -> Option<i64> {
         let mut found = None;
         for (monomial, c) in d.terms() {

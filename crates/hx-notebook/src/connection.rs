@@ -46,7 +46,8 @@ impl Connection {
     /// Reads a connection file.
     ///
     /// # Errors
-    /// If it cannot be read, or names a transport or a signature scheme that the kernel does not have.
+    /// If it cannot be read, lacks a field or has one of another type, or names a transport or a signature scheme that the
+    /// kernel does not have.
     pub fn read(path: &Path) -> Result<Connection, ConnectionError> {
         let unreadable = |reason| ConnectionError::Unreadable { path: path.to_owned(), reason };
         let bytes = std::fs::read(path).map_err(unreadable)?;

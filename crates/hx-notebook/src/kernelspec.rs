@@ -59,7 +59,8 @@ pub fn install(place: &Place, name: &str, executable: &Path) -> Result<PathBuf, 
 /// Removes a kernelspec. Returns its folder.
 ///
 /// # Errors
-/// If there is none, if it belongs to another language, or if it cannot be removed.
+/// If the place does not exist, the name is invalid, there is no such kernelspec, it belongs to another language, or it cannot
+/// be removed.
 pub fn uninstall(place: &Place, name: &str) -> Result<PathBuf, SpecError> {
     let kernels = kernels_folder(place, &variable)?;
     let folder = uninstall_in(&kernels, name)?;
@@ -151,6 +152,10 @@ fn variable(name: &str) -> Option<PathBuf> {
 }
 
 /// Returns the folder where Jupyter looks for kernels, as `jupyter --paths` names it.
+///
+///
+/// # Errors
+/// [`SpecError::NoHome`] and [`SpecError::NoEnvironment`], if the place does not exist.
 fn kernels_folder(place: &Place, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, SpecError> {
     let data = match place {
         Place::User => user_data(variable).ok_or(SpecError::NoHome)?,

@@ -5,7 +5,7 @@ pub(crate) fn byte_offset(text: &str, characters: usize) -> usize {
     text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at)
 }
 
-/// Converts an offset in bytes to one in characters.
+/// Converts an offset in bytes to one in characters; beyond the end of the text it is the end.
 pub(crate) fn character_offset(text: &str, bytes: usize) -> usize {
     text.get(..bytes).unwrap_or(text).chars().count()
 }

@@ -181,6 +181,9 @@ pub(crate) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>
 }
 
 /// Returns the command of that name, or the only command that begins with it.
+///
+/// # Errors
+/// A sentence for the user, if several commands begin with the name or none does.
 fn find(name: &str) -> Result<&'static Command, String> {
     if let Some(command) = COMMANDS.iter().find(|c| c.name == name) {
         return Ok(command);

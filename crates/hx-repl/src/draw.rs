@@ -65,7 +65,7 @@ pub(crate) fn drawing(drawing: &Drawing, style: Style) -> String {
     out
 }
 
-/// Returns a light colour of a terminal's 256. Adjacent groups of 32 have different colours.
+/// Returns a light colour of a terminal's 256, from `group` modulo 32. Adjacent groups have different colours.
 fn color(group: usize) -> u8 {
     // Steps of 11 around a circle of 32 hues visit each hue once, and give adjacent groups distant hues.
     let hue = (group * 11 % 32) as f64 / 32.0 * 6.0;

@@ -67,7 +67,7 @@ fn color_of(token: &SemanticToken) -> Option<&'static str> {
     })
 }
 
-/// Colours ranges of a text. If two ranges overlap, the first wins.
+/// Colours ranges of a text, which are in the order of their starts. If two ranges overlap, the first wins.
 fn painted(text: &str, colors: &[(Range<usize>, &str)]) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut at = 0;

@@ -124,8 +124,9 @@ pub(crate) fn marked(colored: &str, paint: &dyn Fn(&str) -> String) -> String {
     out
 }
 
-/// Removes the prompts and the outputs of a transcript, so that a copied session can be pasted into another one. The lines after a
-/// prompt belong to its entry while that is incomplete; all others are outputs.
+/// Removes the prompts and the outputs of a transcript, so that a copied session can be pasted into another one. The lines
+/// after a prompt belong to its entry while that is incomplete; all others are outputs. A text that does not begin with a
+/// prompt is unchanged.
 pub(crate) fn without_prompts(text: &str) -> String {
     let mut entries: Vec<String> = Vec::new();
     for line in text.lines() {

@@ -173,6 +173,10 @@ impl Session {
     }
 
     /// Evaluates a cell, and accepts it if it has no errors. Returns its times.
+    ///
+    ///
+    /// # Errors
+    /// The outcome, if the cell is refused or fails; the screen shows why.
     pub(crate) fn cell(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<Times, Outcome> {
         let file = SourceFile::cell(&self.db, self.next_path(), text.trim_end(), self.scope);
         if file_items(&self.db, file).items.is_empty() && hx_base::parse(&self.db, file).is_ok() {
@@ -193,6 +197,10 @@ impl Session {
     }
 
     /// Returns the value of an expression, without any lasting effect.
+    ///
+    ///
+    /// # Errors
+    /// The outcome, if it has no value; the screen shows why.
     pub(crate) fn value_of(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<Value, Outcome> {
         let file = SourceFile::cell(&self.db, "entry", text.trim(), self.scope);
         let checkpoint = self.environment.checkpoint();
@@ -211,7 +219,10 @@ impl Session {
         self.texts.push(file);
     }
 
-    /// Runs a cell on its own thread. If it fails, reports why and restores the state before it.
+    /// Runs a cell on its own thread.
+    ///
+    /// # Errors
+    /// The outcome, if it is refused or fails; the screen shows why, and the state is as before.
     fn evaluate(&mut self, file: SourceFile, screen: &mut Screen<'_>) -> Result<Box<Evaluated>, Outcome> {
         let checkpoint = self.environment.checkpoint();
         let job = Job {

@@ -20,7 +20,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// Returns the columns of the terminal.
+    /// Returns the columns of the terminal, at least [`NARROW`]; `None` if there is none.
     pub(crate) fn width(self) -> Option<usize> {
         self.size.map(|(columns, _)| columns.max(NARROW))
     }

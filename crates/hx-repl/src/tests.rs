@@ -117,7 +117,7 @@ fn a_redefinition_compiles_what_depends_on_it() {
     assert_eq!(session.enter("k(a, c); c[0]"), "3.0\n");
 }
 
-/// Checks the message about a redefinition.
+/// A remark names the kernel that takes the new definition, or that keeps the old one because the new one does not fit.
 #[test]
 fn a_redefinition_tells_who_uses_it() {
     let mut session = Logged::new();

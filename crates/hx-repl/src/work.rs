@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use hx_base::interrupt::{Ended, Until};
 use hx_workspace::Database;
 
-/// Stack of the evaluation, because the compiler's passes recurse into nested expressions.
+/// Stack of the evaluation, in bytes. The compiler's passes recurse into nested expressions.
 const STACK: usize = 256 << 20;
 /// Interval at which the prompt checks for Ctrl-C.
 const POLL: Duration = Duration::from_millis(5);

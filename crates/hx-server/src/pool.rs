@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
-/// Stack of a reader, because the compiler's passes recurse into nested expressions. The memory is reserved, not committed.
+/// Stack of a reader, in bytes. The compiler's passes recurse into nested expressions. The memory is reserved, not committed.
 const STACK: usize = 256 << 20;
 
 type Job = Box<dyn FnOnce() + Send>;

@@ -200,7 +200,7 @@ fn expect_closing(p: &mut Parser<'_>, close: SyntaxKind, opened_at: usize) {
     p.error_missing(&format!("`{}` for the `{open}` opened before", close.text().unwrap_or_default()));
 }
 
-/// Completes an error node around skipped code, if any was skipped.
+/// Completes an error node around the code skipped since token `before`; abandons the node if no token was skipped.
 fn skipped(p: &mut Parser<'_>, m: Marker, before: usize) {
     if p.position() > before {
         m.complete(p, ERROR);

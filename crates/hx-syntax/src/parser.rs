@@ -290,7 +290,7 @@ impl<'t> Parser<'t> {
         previous.map_or(TextSize::new(0), |&(_, range)| range.end())
     }
 
-    /// Reports whether the current token is on a later line than the one before it.
+    /// Reports whether the current token is on a later line than the one before it. The end of the text counts as a later line.
     pub(crate) fn is_after_line_end(&self) -> bool {
         let Some(&(_, range)) = self.tokens.get(self.at) else { return true };
         self.text[TextRange::new(self.previous_end(), range.start())].contains('\n')

@@ -238,8 +238,8 @@ impl<'s, 'r> Session<'s, 'r> {
             .collect()
     }
 
-    /// Returns the id of each breakpoint of a file, and the line at which it stops: the first line at or after the requested one
-    /// that has an operation.
+    /// Returns the id of each breakpoint of a file, and the line at which it stops: the first line at or after the requested
+    /// one that has an operation. `None` if no such line exists.
     fn found(&self, path: &str) -> Vec<(u64, Option<(SourceFile, u32)>)> {
         let lines = self.stepper.lines();
         let db = self.stepper.db();

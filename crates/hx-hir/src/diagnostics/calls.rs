@@ -219,7 +219,7 @@ pub(super) fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<crate::Builtin
     }
 }
 
-/// Returns the names of the parameters of the function that a call means.
+/// Returns the names of the run-time parameters of the function that a call means; empty if it means none.
 fn parameters(at: &Reporter<'_>, call: ExprId) -> Vec<Name> {
     if let Some(b) = built_in(at, call) {
         return b.params().unwrap_or_default().iter().map(|p| Name::new(p.name)).collect();

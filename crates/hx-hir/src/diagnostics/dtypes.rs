@@ -78,7 +78,7 @@ fn is_in_registers(at: &Reporter<'_>, expr: ExprId) -> bool {
     }
 }
 
-/// Finds the operation of two operands.
+/// Finds the operation that takes two operands; [`Use::Write`] unless it is a built-in function or an operator.
 fn use_of(at: &Reporter<'_>, expr: ExprId, other: ExprId) -> Use {
     let (store, names) = at.contents();
     for (_, parent) in store.exprs.iter() {

@@ -85,7 +85,7 @@ fn wrong_place(at: &Reporter<'_>, expr: ExprId, path: &Path, place: Place) -> Di
     }
 }
 
-/// Returns the text between the parentheses of the call of a name.
+/// Returns the text between the parentheses of the call of a name. `None` if the name is not called.
 fn call_of<'a>(at: &'a Reporter<'_>, callee: ExprId) -> Option<&'a str> {
     let (call, _) = at.contents().0.exprs.iter().find(|(_, expr)| match expr {
         Expr::Call { callee: called, .. } => *called == callee,
@@ -147,7 +147,7 @@ pub(super) fn replaced(found: Diagnostic, range: hx_base::TextRange, by: &str) -
     found.fix(format!("replace it by `{by}`"), range, by, Applicability::Maybe)
 }
 
-/// Returns the part of a range that is the path itself.
+/// Returns the part of a range that is the path itself; the whole range if the text writes the path otherwise.
 pub(super) fn range_of_path(at: &Reporter<'_>, range: hx_base::TextRange, path: &Path) -> hx_base::TextRange {
     let (text, path) = (at.text(range), path.to_string());
     match text.find(&path) {

@@ -137,7 +137,7 @@ impl Infer<'_> {
         })
     }
 
-    /// Infers the type of `copy_async(src, dst, signal = …, multicast = …, add = …)`.
+    /// Infers the type of `copy_async(src, dst, signal: …, multicast: …, add: …)`; `None` if a required argument is missing.
     fn copy_async(&mut self, id: ExprId, given: &[Option<Given>]) -> Option<Ty> {
         let [src, dst] = first(given)?;
         if let Some(Some((at, signal))) = given.get(2) {
@@ -152,7 +152,7 @@ impl Infer<'_> {
         Some(self.copy(id, src, dst))
     }
 
-    /// Infers the type of `counter(tensor, count)`.
+    /// Infers the type of `counter(tensor, count)`; `None` if an argument is missing.
     fn counter(&mut self, given: &[Option<Given>]) -> Option<Ty> {
         let [(at, tensor), (count, number)] = first(given)?;
         if let Ok(t) = self.want_tensor_in((at, &tensor), MemorySpace::Global, "counter") {
@@ -162,7 +162,7 @@ impl Infer<'_> {
         Some(Ty::Counter)
     }
 
-    /// Returns the type of a call behind a value.
+    /// Returns the type of a call behind a value; `None` if a required argument is missing.
     fn method(&mut self, method: Method, given: &[Option<Given>]) -> Option<Ty> {
         Some(match method {
             Method::Acquire | Method::WaitStage => Ty::Int(None),
@@ -216,7 +216,8 @@ impl Infer<'_> {
         })
     }
 
-    /// Infers the type of `min(a, b)` and `max(a, b)`, or of `min`, `max` and `sum` along an axis.
+    /// Infers the type of `min(a, b)` and `max(a, b)`, or of `min`, `max` and `sum` along an axis; `None` for a value that is
+    /// no tensor, without a second one and an axis.
     fn reduction(&mut self, id: ExprId, function: KernelFn, given: &[Option<Given>]) -> Option<Ty> {
         let t = given.first()?.as_ref()?;
         let axis = given.last()?.as_ref();
@@ -234,8 +235,8 @@ impl Infer<'_> {
         }
     }
 
-    /// Infers the type of `sum(t, axis: …)`, or of `sum(t, cluster: …, to: …)`, which has the shape of its tensor. With `scatter` the
-    /// number of blocks decides one extent.
+    /// Infers the type of `sum(t, axis: …)`, or of `sum(t, cluster: …, to: …)`, which has the shape of its tensor. With
+    /// `scatter` the number of blocks decides one extent. `None` if the tensor is missing.
     fn sum(&mut self, id: ExprId, given: &[Option<Given>]) -> Option<Ty> {
         let (Some(t), [cluster, to, scatter]) = (given.first()?, [2, 3, 4].map(|at| given.get(at)?.as_ref()))
         else {
@@ -258,7 +259,8 @@ impl Infer<'_> {
         })
     }
 
-    /// Returns the type of a tensor that is cut along the axis along which `reduced` has extent 1.
+    /// Returns the type of a part of a tensor that is cut along the axis along which `reduced` has extent 1. Its extent there
+    /// is unknown.
     fn scattered(&self, reduced: TensorTy, whole: &Ty) -> TensorTy {
         let Ty::Tensor(whole) = whole else { return reduced };
         let cut = reduced.shape.iter().zip(&whole.shape);
@@ -276,7 +278,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Infers the type of `index(t, axis)`.
+    /// Infers the type of `index(t, axis)`: a register tensor of `i32` with the shape of `t`.
     fn index_of(&mut self, t: &Given) -> Ty {
         match self.want_tensor(t.0, &t.1) {
             Ok(t) => Ty::Tensor(TensorTy {

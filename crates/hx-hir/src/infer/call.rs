@@ -84,7 +84,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Returns the argument of each parameter, and reports the arguments that do not fit.
+    /// Returns the argument of each parameter. `None` if some arguments do not fit, which are reported. `types` has the type of
+    /// each argument.
     pub(super) fn args(
         &mut self,
         call: ExprId,

@@ -135,7 +135,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Returns the result type of an elementwise operation on one tensor: a new register tensor.
+    /// Returns the result type of an elementwise operation on one tensor: a new register tensor. It is unknown for a read of
+    /// one element, and a tensor in memory is an error.
     pub(super) fn elementwise(&mut self, operand: ExprId, t: TensorTy, op: &str) -> Ty {
         if t.shape.is_empty() {
             return Ty::Unknown;

@@ -98,7 +98,7 @@ impl Infer<'_> {
         })
     }
 
-    /// Returns the type of an access that gives the elements as they were before: a register tensor.
+    /// Returns the type of an access that returns the elements as they were before: a register tensor.
     fn atomic(&mut self, id: ExprId, view: Given, values: &[Given]) -> Ty {
         let (at, memory) = view.clone();
         for (i, value) in values.iter().enumerate() {

@@ -174,7 +174,7 @@ impl<'a> Infer<'a> {
     }
 
     /// Returns the type that a written type stands for. A tensor that names no memory is in `space`, or in global memory if
-    /// `space` is `None`.
+    /// `space` is `None`. `None` if it is missing, or its name means no type.
     pub(super) fn type_of(&mut self, id: TypeRefId, space: Option<MemorySpace>) -> Option<Ty> {
         match &self.store[id] {
             TypeRef::Missing => None,
@@ -200,7 +200,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Returns the type of a name without a shape: a scalar, or a kind of compile-time value.
+    /// Returns the type that a written type without a shape stands for: that of a scalar, or a kind of compile-time value.
+    /// `None` if its name means neither. Tensors and tuples are as for [`Infer::type_of`].
     pub(super) fn annotated(&mut self, id: TypeRefId) -> Option<Ty> {
         if let TypeRef::Named { shape: Some(_), .. } | TypeRef::Tuple(_) = &self.store[id] {
             return self.type_of(id, None);
@@ -272,7 +273,7 @@ impl<'a> Infer<'a> {
         Some(rank)
     }
 
-    /// Returns how many integers an array, a tuple or a single integer holds.
+    /// Returns how many integers an array, a tuple or a single integer holds; `None` if that is unknown.
     fn int_list(&mut self, id: ExprId) -> Option<usize> {
         let found = self.expr(id);
         let exprs: Vec<ExprId> = match &self.store[id] {

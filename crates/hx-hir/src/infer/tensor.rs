@@ -135,7 +135,8 @@ impl Infer<'_> {
         }
     }
 
-    /// Returns the extents of a written shape: `[BM, BK]`, or one integer.
+    /// Returns the extents of a written shape, `[BM, BK]` or one integer. `None` if it is unknown, or for another value, which
+    /// is reported.
     pub(super) fn shape(&mut self, id: ExprId, found: &Ty) -> Option<Vec<Extent>> {
         let parts = match found {
             Ty::Array(parts) | Ty::Tuple(parts) => parts.clone(),
@@ -158,7 +159,7 @@ impl Infer<'_> {
     }
 
     /// Returns the extents of a shape, and reports those that are not positive or not known at compile time. In a function the
-    /// dimensions count as known, because each call binds them.
+    /// dimensions count as known, because each call binds them. `None` as for [`Infer::shape`].
     pub(super) fn static_shape(&mut self, id: ExprId, found: &Ty) -> Option<Vec<Extent>> {
         let shape = self.shape(id, found)?;
         let exprs: Vec<ExprId> = match &self.store[id] {

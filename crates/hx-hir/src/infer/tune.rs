@@ -115,7 +115,8 @@ impl Tuning<'_> {
         self.fault(TuneProblem::Values { expr, fault });
     }
 
-    /// Returns the position of the compile-time parameter that an axis names for the first time.
+    /// Returns the position of the compile-time parameter that an axis names for the first time; `None` for any other name,
+    /// which is reported.
     fn param(
         &mut self,
         db: &dyn Db,
@@ -258,7 +259,7 @@ impl Tuning<'_> {
         }
     }
 
-    /// Returns the value of an expression, which must be a constant of this kind.
+    /// Returns the value of an expression, which must be a constant of this kind; `None` if it is not, which is reported.
     fn value(&mut self, expr: ExprId, wanted: Wanted) -> Option<TuneValue> {
         let found = self.infer.expr(expr);
         match (wanted, &found) {

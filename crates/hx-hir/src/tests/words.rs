@@ -1,4 +1,4 @@
-//! Words and habits of other languages: what is said, and that the offered edit is the right one.
+//! Tests of words and habits of other languages: the messages, and the fixes that they offer.
 
 use expect_test::expect;
 

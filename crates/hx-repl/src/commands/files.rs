@@ -211,7 +211,7 @@ fn item_text(session: &Session, item: Item<'_>) -> String {
 
 /// The last value that a cell left, to which `_` in later cells refers.
 struct Left {
-    /// Index of its statement.
+    /// Index of its statement in the result of [`statements`].
     at: usize,
     text: String,
     /// True if the statement prints the value.

@@ -13,7 +13,10 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Parses `matmul.rc BM=128 all`.
+    /// Parses `matmul.rc BM=128 all`: a word with `=` is a compile-time argument.
+    ///
+    /// # Errors
+    /// If an argument has no value that can be parsed, as text.
     pub(super) fn new(text: &str) -> Result<Request, String> {
         let (mut words, mut overrides) = (Vec::new(), Overrides::new());
         for word in text.split_whitespace() {

@@ -195,7 +195,7 @@ fn told(session: &Session, answer: Result<Answer, Outcome>, screen: &mut Screen<
     }
 }
 
-/// Lists the layouts of a kernel, one line each, with the reason below.
+/// Lists the layouts of a kernel, one line each with the reason below, and at the end the bytes of its shared memory.
 fn listing(solved: &Solved<'_>, tensors: &[TensorId]) -> String {
     let line = |id: &TensorId| {
         let (text, reason) = layout_text(solved.program(), solved.solution(), *id)?;
@@ -206,7 +206,8 @@ fn listing(solved: &Solved<'_>, tensors: &[TensorId]) -> String {
     format!("{}\nshared memory: {bytes} B", lines.join("\n"))
 }
 
-/// Draws one tensor: registers as threads and values, shared memory as offsets coloured by bank.
+/// Draws one tensor: registers as threads and values, shared memory as offsets coloured by bank. A tensor in neither place is
+/// its title alone.
 fn drawing(solved: &Solved<'_>, id: TensorId, style: Style) -> Picture {
     let (program, solution) = (solved.program(), solved.solution());
     let Some((title, _)) = layout_text(program, solution, id) else { return plain(String::new()) };
@@ -225,7 +226,8 @@ fn drawing(solved: &Solved<'_>, id: TensorId, style: Style) -> Picture {
     }
 }
 
-/// Draws a distribution. The first dimension becomes rows and all others columns; a single dimension is split into rows.
+/// Draws a distribution. The first dimension becomes rows and all others columns. A single dimension is split into rows of 16,
+/// 8 or 4 elements, the largest of these that divides it, and is one row otherwise.
 fn threads(layout: &Layout, tile: &[i64]) -> Result<Drawing, String> {
     let (rows, cols) = match tile {
         [] => (1, 1),
@@ -241,7 +243,7 @@ fn threads(layout: &Layout, tile: &[i64]) -> Result<Drawing, String> {
     Ok(Drawing { rows: count / width, cols: width, row_step: count / width, col_step: width, ..drawing })
 }
 
-/// Draws offsets in elements, coloured by the banks that they fall into.
+/// Draws offsets in elements of `bits` bits, coloured by the banks that they fall into.
 fn banks(composed: &ComposedLayout, bits: i64) -> Result<Drawing, String> {
     let mut memory = Drawing::memory(composed).map_err(|e| e.to_string())?;
     let banks = Drawing::banks(composed, bits).map_err(|e| e.to_string())?;

@@ -202,7 +202,7 @@ fn launches(all: &[Launched]) -> Vec<String> {
     names.iter().map(line).collect()
 }
 
-/// Formats a time: `12.3 ms`, `4.56 s`.
+/// Formats a time with two decimals or as whole milliseconds: `1.23 ms`, `12 ms`, `4.56 s`.
 pub(super) fn time_text(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1e3;
     match ms {

@@ -11,7 +11,7 @@ use crate::session::Session;
 
 /// The imports of a saved session, and the names that it cannot import.
 pub(super) struct Uses {
-    /// Terminated lines.
+    /// The `use` items, one a line, each with its line end.
     pub(super) text: String,
     /// Sentences about files that no `use` can reach.
     pub(super) missing: Vec<String>,

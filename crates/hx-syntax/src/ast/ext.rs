@@ -184,7 +184,7 @@ impl Param {
 }
 
 impl WarpRole {
-    /// Returns the task of the role, from its keyword.
+    /// Returns the task of the role, from its keyword; `None` if the keyword is missing in broken code.
     pub fn kind(&self) -> Option<RoleKind> {
         self.syntax().children_with_tokens().find_map(|it| match it.kind() {
             T![producer] => Some(RoleKind::Producer),
@@ -200,7 +200,7 @@ impl WarpRole {
 }
 
 impl MeasureQuantity {
-    /// Returns the quantity that the number counts: `flops` or `bytes`.
+    /// Returns the quantity that the number counts, `flops` or `bytes`; `None` if the word is missing in broken code.
     pub fn kind(&self) -> Option<MeasureKind> {
         self.syntax().children_with_tokens().find_map(|it| match it.kind() {
             T![flops] => Some(MeasureKind::Flops),
@@ -211,28 +211,28 @@ impl MeasureQuantity {
 }
 
 impl Attr {
-    /// Returns the name of the attribute: `unroll` for `#[unroll(4)]`.
+    /// Returns the name of the attribute, `unroll` for `#[unroll(4)]`; `None` if it is missing in broken code.
     pub fn text(&self) -> Option<String> {
         Some(self.path()?.text())
     }
 }
 
 impl Test {
-    /// Returns the name of the test: the value of its string.
+    /// Returns the name of the test, which is the value of its string; `None` if it is missing in broken code.
     pub fn title(&self) -> Option<String> {
         Some(StringLit::cast(self.name_token()?)?.value())
     }
 }
 
 impl Bench {
-    /// Returns the name of the bench: the value of its string.
+    /// Returns the name of the bench, which is the value of its string; `None` if it is missing in broken code.
     pub fn title(&self) -> Option<String> {
         Some(StringLit::cast(self.name_token()?)?.value())
     }
 }
 
 impl Item {
-    /// Returns the name of an item that has one (`const`, `fn`, `kernel`).
+    /// Returns the name of a `const`, `fn` or `kernel`; `None` for other items, and if the name is missing in broken code.
     pub fn name(&self) -> Option<Name> {
         match self {
             Item::Const(it) => it.name(),

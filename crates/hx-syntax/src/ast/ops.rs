@@ -178,7 +178,7 @@ impl BinaryExpr {
         self.op().map(|(_, op)| op)
     }
 
-    /// Returns the token of the operator.
+    /// Returns the token of the operator; `None` if it is missing in broken code.
     pub fn op_token(&self) -> Option<SyntaxToken> {
         self.op().map(|(token, _)| token)
     }

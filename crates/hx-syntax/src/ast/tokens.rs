@@ -156,6 +156,9 @@ pub(crate) fn unescape(token: &str, emit: &mut dyn FnMut(Range<usize>, Result<ch
 }
 
 /// Reads an escape whose backslash has been read, and returns its character.
+///
+/// # Errors
+/// The message, if strings have no such escape.
 fn escape(chars: &mut std::str::CharIndices<'_>) -> Result<char, String> {
     match chars.next().map(|(_, c)| c) {
         Some('n') => Ok('\n'),

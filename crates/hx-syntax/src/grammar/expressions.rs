@@ -53,12 +53,12 @@ fn is_misused_keyword(p: &Parser<'_>) -> bool {
     p.current().is_keyword() && AFTER_OPERAND.contains(p.nth(1))
 }
 
-/// Parses an expression without restrictions.
+/// Parses an expression without restrictions. Returns false if none was parsed; the error has been reported.
 pub(super) fn expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, FREE)
 }
 
-/// Parses an expression before a block.
+/// Parses an expression before a block, as [`expr`] does.
 pub(super) fn header_expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, HEADER)
 }
@@ -68,7 +68,7 @@ pub(super) fn closed_expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, CLOSED)
 }
 
-/// Parses an expression between `<` and `>`.
+/// Parses an expression between `<` and `>`, as [`expr`] does.
 pub(super) fn angle_expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, ANGLE)
 }
@@ -142,7 +142,8 @@ fn range_end(p: &mut Parser<'_>, limits: Limits) {
     }
 }
 
-/// Returns the binding power of an operator to its left and to its right. A higher power binds tighter.
+/// Returns the binding power of an operator to its left and to its right. A higher power binds tighter. `None` for a token that
+/// is no operator between two operands.
 fn binding_power(kind: SyntaxKind) -> Option<(u8, u8)> {
     Some(match kind {
         T![||] => (1, 2),

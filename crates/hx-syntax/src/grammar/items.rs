@@ -79,7 +79,7 @@ fn no_item(p: &mut Parser<'_>, m: Marker, before: usize) {
     skipped(p, m, before);
 }
 
-/// Returns the word that starts an item and that `word` probably means.
+/// Returns the word that starts an item and that `word` probably means; `None` if it resembles none.
 fn nearest_word(word: &str) -> Option<&'static str> {
     if let Some(meant) = foreign(word, ForeignPlace::Item).and_then(|row| row.instead) {
         return Some(meant);

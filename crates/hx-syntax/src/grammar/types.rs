@@ -70,6 +70,7 @@ fn named_type(p: &mut Parser<'_>) {
 }
 
 /// Parses a memory space. `shared`, `global` and `register` are keywords only if a type follows; elsewhere they are names.
+/// Returns false if there is none.
 fn memory_space(p: &mut Parser<'_>) -> bool {
     let is_followed_by_type = p.nth_at(1, IDENT) || p.nth_at(1, T![mut]);
     is_followed_by_type && ["global", "shared", "register"].into_iter().any(|word| p.eat_word(word))
