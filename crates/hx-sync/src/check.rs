@@ -118,7 +118,7 @@ struct By {
     write: bool,
     /// The number of barriers passed before the access.
     passed: u32,
-    /// The equation without which the access does not happen.
+    /// The equation without which the access does not happen; `None` if none is known.
     only: Option<Equation>,
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Access {
     pub(crate) completion: Completion,
     /// Whether only a launch knows the address. The access may then be anywhere, and covers the whole buffer.
     pub(crate) anywhere: bool,
-    /// The equation of [`Trace::equations`] without which the access does not happen.
+    /// The equation of [`Trace::equations`] without which the access does not happen; `None` if none is known.
     pub(crate) only: Option<Equation>,
     /// The number of elements that each thread accesses.
     pub(crate) len: i64,

@@ -34,7 +34,7 @@ pub struct Hazard {
     pub in_flight: bool,
     /// The assumptions about the launch under which the hazard shows; `None` if it shows in every launch.
     pub run: Option<Run>,
-    /// A change that removes this hazard and adds no other.
+    /// A change that removes this hazard and adds no other; `None` if none was found.
     pub remedy: Option<Remedy>,
     /// Further hazards that the same remedy removes: the tensor and the later access of each.
     pub others: Vec<(TensorId, Touch)>,
@@ -73,9 +73,9 @@ pub struct Mend {
     pub before: OpId,
     /// Insert `commit()`, which closes the open group of copies.
     pub commit: bool,
-    /// Insert `wait(n)`, which waits until at most `n` groups are in flight.
+    /// Insert `wait(n)`, which waits until at most `n` groups are in flight; `None` for no wait.
     pub wait: Option<u32>,
-    /// Insert a barrier.
+    /// Insert this barrier; `None` for no barrier.
     pub barrier: Option<Barrier>,
 }
 

@@ -13,8 +13,8 @@ pub(crate) struct Equations(Vec<(Expr, i64)>);
 pub(crate) type Equation = u32;
 
 impl Equations {
-    /// Returns the equation that holds wherever the condition holds, and the equation that holds wherever the condition
-    /// fails.
+    /// Returns the equation that holds wherever the condition holds, and the equation that holds wherever the condition fails;
+    /// `None` where the condition implies no equation.
     pub(crate) fn of(&mut self, cond: &Cond, scope: &Scope) -> (Option<Equation>, Option<Equation>) {
         match cond {
             Cond::Cmp(CmpOp::Eq, a, b) => (self.add(a, b, scope), None),

@@ -172,7 +172,8 @@ impl<F: Follow> Walk<'_, F> {
         }
     }
 
-    /// Forgets the facts about a symbol that gets another value.
+    /// Forgets the values of and about a symbol that gets another value, and drops the debts on whose paths a condition
+    /// mentions it.
     fn rebind(&mut self, symbol: &Symbol, debts: &mut Debts<F::Key>) {
         debts.retain(|debt| !debt.under.iter().any(|(cond, _)| cond.symbols().contains(symbol)));
         if F::WATCHES {
@@ -209,7 +210,8 @@ impl<F: Follow> Walk<'_, F> {
         self.facts.forget(&stated);
     }
 
-    /// Adds a condition to the facts, unless a number in it changes.
+    /// Adds a condition to the facts, unless a number in it changes. Returns the expressions with which [`Facts::forget`]
+    /// removes it.
     fn state(&mut self, cond: &Cond, holds: bool) -> Vec<Expr> {
         if !self.changing.is_disjoint(&cond.symbols()) {
             return Vec::new();
@@ -325,7 +327,7 @@ impl<F: Follow> Walk<'_, F> {
         out
     }
 
-    /// Follows the later rounds of a loop until the debts after them are among those before.
+    /// Follows the later rounds of a loop until the debts after a round are among those before it, at most [`ROUNDS`] times.
     fn until_settled(
         &mut self,
         body: &[Stmt],

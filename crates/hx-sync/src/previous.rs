@@ -1,7 +1,7 @@
 //! Decides which accesses of a launch may come before the end of the launches before it.
 //!
-//! A program with [`SyncOp::WaitPrevious`] is launched while the launches before it may still run. What these write is visible to
-//! a thread, and what they read may be overwritten by it, only after the thread has waited. So no thread accesses a tensor of
+//! A program with [`SyncOp::WaitPrevious`] is launched while the launches before it may still run. A thread sees the writes of
+//! these launches, and may overwrite the elements that they read, only after it has waited. So no thread accesses a tensor of
 //! global memory before its wait.
 //!
 //! The wait stands where every launch executes it: a launch that ends without it counts as complete for the launches after it,

@@ -82,7 +82,7 @@ pub fn verdict(tile: &TileProgram, poll: &dyn Fn()) -> Verdict {
 }
 
 /// Returns the barriers among `barriers` that the protocol of a program does without, all together; all of them if the program
-/// has no protocol.
+/// has no protocol, and none if the protocol has a fault or no launch was followed.
 pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) -> Vec<OpId> {
     if barriers.is_empty() {
         return barriers;

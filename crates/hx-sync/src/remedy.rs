@@ -159,7 +159,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the operations that follow a wait for copies among the same statements.
+/// Returns the operations that directly follow a wait for copies among the same statements.
 fn behind_waits(body: &[Stmt]) -> Vec<OpId> {
     let mut found = Vec::new();
     for pair in body.windows(2) {
@@ -261,7 +261,7 @@ impl Group {
     }
 }
 
-/// Finds the commit in these statements that closes the group of a copy, or where the group stays open.
+/// Returns the state of a copy's group behind these statements.
 fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
     let mut group = Group::Elsewhere;
     // Whether only copies have followed `copy` so far.

@@ -37,7 +37,8 @@ pub struct Fault {
 pub enum Fix {
     /// This wait waits for writes, too.
     Complete(OpId),
-    /// Statements before an operation: a wait for writes that leaves this many stores in flight, and a barrier.
+    /// Inserts statements before an operation: a wait for writes that leaves `wait` stores in flight, unless it is `None`, and
+    /// with `barrier` a barrier.
     Before { op: OpId, wait: Option<u32>, barrier: bool },
 }
 

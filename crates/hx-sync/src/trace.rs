@@ -56,7 +56,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Reports whether two traces of a program have the same hazards.
+    /// Reports whether two traces of a program have the same events and conditions, and so the same hazards.
     pub(crate) fn is_like(&self, other: &Trace) -> bool {
         self.units == other.units
             && self.conditions == other.conditions
@@ -212,8 +212,8 @@ struct Tracer<'a, 'r> {
 }
 
 impl<'a> Tracer<'a, '_> {
-    /// Where the facts do not allow the number of the run, assumes for a symbol an allowed number in addresses of shared
-    /// memory.
+    /// Assumes, in addresses of shared memory, an allowed number for each symbol for which the facts do not allow the number of
+    /// the run.
     fn suppose_numbers(&mut self) {
         let Some(number) = self.scope.anything else { return };
         for symbol in scan::launch_symbols(&self.program.body) {

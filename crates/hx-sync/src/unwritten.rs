@@ -21,11 +21,13 @@ pub struct Fault {
     pub op: OpId,
     /// Some elements of the tensor are written.
     pub partly: bool,
-    /// The condition of a branch or loop that the path has left, and whether it holds there.
+    /// The condition of a branch or loop on which the path depends, and whether it holds there; `None` if the path depends on
+    /// none.
     pub under: Option<(Cond, bool)>,
 }
 
-/// Returns the reads of a program, the first of each tensor. `poll` is called now and then, and may unwind.
+/// Returns the reads of register tensors that nothing has written on some path, the first of each tensor. `poll` is called now
+/// and then, and may unwind.
 pub fn faults(program: &TileProgram, poll: &dyn Fn()) -> Vec<Fault> {
     let mut suspects = Suspects { program, written: BTreeSet::new(), found: BTreeSet::new() };
     suspects.body(&program.body);

@@ -75,7 +75,7 @@ impl Accesses {
         conflicts
     }
 
-    /// Returns the stages that the part of a tensor holds now.
+    /// Returns the stages that the part `span` of a tensor holds now, as pipe and number of the stage.
     pub(crate) fn stages(&self, span: &Span) -> Vec<(u32, u32)> {
         let mut stages: Vec<(u32, u32)> = Vec::new();
         for access in self.0.get(&span.tensor).into_iter().flatten() {

@@ -66,7 +66,7 @@ struct Site {
 }
 
 impl Site {
-    /// Returns the number of rounds to see, if as many are possible.
+    /// Returns the number of rounds that some launch has to show: `wanted`, or the most possible rounds if these are fewer.
     fn wanted(&self) -> i64 {
         // Drawn launches have short loops, so they say nothing about loops that must be long.
         let drawn = self.drawn.filter(|_| self.wanted <= 2 * periods::LONGEST + 1);

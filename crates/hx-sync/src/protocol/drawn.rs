@@ -36,7 +36,7 @@ impl Drawn {
         Drawn { name: name.to_owned(), limit, blocks, rounds, first, rank }
     }
 
-    /// Returns the loop whose number is `var`.
+    /// Returns a loop over the numbers that the block draws; `var` is the number in each round.
     pub fn repeat(&self, var: &Symbol, body: Vec<Stmt>) -> Stmt {
         let symbol = |symbol: &Symbol| Expr::symbol(symbol.clone());
         let number = if let Symbol::Var(_, number) = var { *number } else { 0 };

@@ -81,7 +81,8 @@ pub struct Blocked {
 /// The event that a blocked group waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Want {
-    /// `needed` groups give back a stage. `readers` waited for it, with `waited`, and have not given it back; `given` have.
+    /// `needed` groups have to give back a stage of the pipe. `readers` waited for it, with `waited`, and have not given it
+    /// back; `given` have.
     Release { pipe: u32, readers: Vec<String>, waited: Option<OpId>, given: u32, needed: u32, rounds: Rounds },
     /// The copies into the stage with this number, from 1 on. The program acquires `acquired` stages only, with the operation
     /// `acquire`.
@@ -101,7 +102,7 @@ pub enum Want {
 pub struct Rounds {
     /// The number of stages that are acquired.
     pub acquired: u32,
-    /// The groups that give back each stage.
+    /// The number of groups that give back each stage.
     pub readers: u32,
     /// The number of waits of each group that waits for the pipe at all, in this launch or in another one.
     pub waits: Vec<(String, u32)>,
@@ -135,7 +136,7 @@ pub enum FixAt {
     },
 }
 
-/// An operation that a change inserts.
+/// An operation that a change inserts. Its number is a pipe, turns, or the operations that a wait leaves in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FixWith {
     Release(u32),
@@ -155,7 +156,7 @@ impl Deed {
 }
 
 impl Want {
-    /// Returns the pipe whose stage is wanted.
+    /// Returns the pipe whose stage is wanted; `None` for other events.
     pub(crate) fn pipe(&self) -> Option<u32> {
         match self {
             Want::Release { pipe, .. } | Want::Fill { pipe, .. } => Some(*pipe),

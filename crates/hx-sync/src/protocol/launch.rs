@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_index::Symbol;
 
-/// Loop counts, each with the expression that it is the value of.
+/// Loop counts, each as the text of its expression and its value in rounds.
 pub type Counts = Vec<(String, i64)>;
 
 /// A launch.
@@ -62,7 +62,7 @@ impl Pattern {
 /// The prefix of the symbol of a level: the source of the data follows. Messages show the whole name.
 pub const LEVEL: &str = "values of ";
 
-/// The source of numbers that a block reads from its registers.
+/// The name of the source of numbers that a block reads from its registers.
 pub(crate) const REGISTERS: &str = "registers";
 
 /// Returns the symbol of the level of a source of data. No dimension of a kernel has a name with spaces.

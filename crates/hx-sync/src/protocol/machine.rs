@@ -41,7 +41,8 @@ pub(crate) fn run(protocol: &Protocol, scripts: &[Script], choose: &mut dyn FnMu
     Ran { faults: machine.faults, undecided: machine.undecided }
 }
 
-/// Compares the bytes of every stage with those of the first stage of its pipe, in this and earlier launches.
+/// Compares the bytes of every stage with those of the first stage of its pipe, in this and earlier launches, which `pipes`
+/// remembers. Returns the first difference; `None` if there is none.
 pub(crate) fn unequal(scripts: &[Script], pipes: &mut BTreeMap<u32, (OpId, u64)>) -> Option<Kind> {
     let mut unequal = None;
     for script in scripts {
@@ -167,7 +168,7 @@ struct PipeState {
 struct TurnState {
     /// The knowledge that comes with each turn that the group has not taken, oldest first.
     passed: VecDeque<Knowledge>,
-    /// When the group took its last turn.
+    /// The time at which the group took its last turn; `None` before its first.
     taken: Option<Epoch>,
 }
 

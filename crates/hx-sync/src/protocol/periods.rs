@@ -70,7 +70,7 @@ fn exprs(cond: &Cond) -> Vec<&Expr> {
     }
 }
 
-/// Returns the constants with which the comparisons of a condition compare.
+/// Collects the absolute values of the constants in the comparisons of a condition, as the 8 of `slot == 8`.
 fn constants(cond: &Cond, out: &mut BTreeSet<i64>) {
     match cond {
         Cond::True | Cond::False => {}

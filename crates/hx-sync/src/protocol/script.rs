@@ -79,7 +79,7 @@ pub(crate) struct Cast {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Span {
     pub(crate) tensor: TensorId,
-    /// The group whose own tensor it is.
+    /// The group whose own tensor it is; `None` if the groups of the block share the tensor.
     pub(crate) owner: Option<u32>,
     /// In each dimension the first coordinate, and all coordinates counted from that one.
     pub(crate) ranges: Vec<(i64, Reach)>,
@@ -127,6 +127,9 @@ pub(crate) enum Sight<'a> {
 type See<'a> = &'a mut dyn FnMut(Sight<'_>);
 
 /// Returns the scripts of all groups of all blocks of the cluster, and reports facts about their statements to `see`.
+///
+/// # Errors
+/// The reason if the launch cannot be followed.
 pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, see: See<'_>) -> Result<Vec<Script>, Unfollowed> {
     let mut left = MOST_STEPS;
     let mut names = Names::default();
@@ -145,8 +148,9 @@ pub(crate) fn scripts(protocol: &Protocol, launch: &Launch, see: See<'_>) -> Res
     Ok(scripts)
 }
 
-/// Runs through each statement of the first block at most once and reports it to `see`. Of a loop it takes the single round that `chance`
-/// draws from the number of rounds. Skips statements without a value.
+/// Leads the first group of each role of the first block through each of its statements at most once, and reports facts about
+/// them to `see`. Of a loop it takes the single round that `chance` draws from the number of rounds. Skips statements without a
+/// value.
 pub(crate) fn walk(protocol: &Protocol, launch: &Launch, chance: &mut dyn FnMut(i64) -> i64, see: See<'_>) {
     let mut names = Names::default();
     let firsts = protocol.roles.iter().map(|role| role.first);

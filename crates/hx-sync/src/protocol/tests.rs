@@ -37,7 +37,7 @@ fn text_of(text: &str) -> String {
     shown(&parsed, &verdict(&parsed))
 }
 
-/// Checks a protocol, whatever launches it has.
+/// Checks a protocol, also one of which no launch can be followed.
 pub(in crate::protocol) fn check_of(parsed: &Parsed) -> Verdict {
     check(&parsed.protocol, &parsed.launchable, &|| ())
 }

@@ -287,7 +287,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Adds what an operation does to memory and orders: operations without a protocol of their own.
+    /// Pushes the acts for the accesses of an operation and for the order that it makes, if it has no protocol of its own.
     fn effects(&self, kind: &OpKind, scope: ScopeId, push: &mut dyn FnMut(Act)) {
         let effects = kind.effects();
         let mut accesses = effects.accesses.clone();
@@ -336,6 +336,7 @@ impl Translator<'_> {
     }
 
     /// Returns the elements of a shared tensor that a view shows. Data may pick any of the coordinates that an index can name.
+    /// `None` for other memory.
     fn place(&self, view: &View) -> Option<Place> {
         let Base::Shared(tensor) = view.base else { return None };
         let mut place = self.whole(tensor);
@@ -359,7 +360,8 @@ impl Translator<'_> {
         Some(place)
     }
 
-    /// Returns the part of a shared table from which rows are picked: all elements along [`Rows::along`].
+    /// Returns the part of a shared table from which rows are picked: all elements along [`Rows::along`]. `None` for other
+    /// memory.
     fn table(&self, rows: &Rows) -> Option<Place> {
         let Base::Shared(tensor) = rows.base else { return None };
         let mut place = self.whole(tensor);

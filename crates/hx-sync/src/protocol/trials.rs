@@ -281,7 +281,8 @@ impl<'a> Search<'a> {
         Some(Launch { blocks, counts, pattern: self.pattern })
     }
 
-    /// Returns the same launch seen from its last cluster along the first axis.
+    /// Returns the same launch seen from its last cluster along the first axis; `None` if no loop count depends on the index of
+    /// the block along it, or if the axis has one cluster.
     fn last_block(&self, values: &Values) -> Option<Values> {
         let first = Symbol::BlockIdx(0);
         let used = self.all.iter().any(|count| count.mentions(&first));
@@ -295,7 +296,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the numbers of rounds that matter for rings of these lengths, the most telling first.
+/// Returns the numbers of rounds that matter for the rings and the slots of a protocol, the most telling first.
 fn wanted(protocol: &Protocol) -> Vec<i64> {
     let mut wanted: Vec<i64> = Vec::new();
     let stages: BTreeSet<i64> = protocol.pipes.iter().map(|pipe| i64::from(pipe.stages)).collect();

@@ -136,14 +136,14 @@ impl Machine<'_> {
         told
     }
 
-    /// Every thread of the agent learns.
+    /// Adds `told` to the knowledge of every thread of the agent.
     fn learn(&mut self, agent: usize, told: &Knowledge) {
         self.agents[agent].own.join(told);
         self.agents[agent].all.join(told);
     }
 
-    /// All but `leave` operations of a queue are complete. Every thread of the agent waits for the products; of copies and
-    /// stores a thread knows only its own.
+    /// Completes all but the newest `leave` operations of a queue. Every thread of the agent waits for the products; of copies
+    /// and stores a thread knows only its own.
     fn complete(&mut self, agent: usize, queue: Queue, leave: u32) {
         let component = self.components.queue(queue, agent);
         let agent = &mut self.agents[agent];
@@ -284,7 +284,7 @@ impl Machine<'_> {
         self.woke = true;
     }
 
-    /// Reports whether the same copy reads other coordinates in another block that shares it.
+    /// Reports whether the same copy reads other coordinates in a block with a lower number that shares it.
     fn reads_another_tile(&self, sender: u32, op: OpId, stage: (u32, u32), cast: &Cast) -> bool {
         let sharing = self.targets(sender, &BTreeSet::from([cast.axis]));
         let others =
@@ -473,7 +473,8 @@ impl Machine<'_> {
         self.woke = true;
     }
 
-    /// Comes to the barrier of a scope, or of the cluster.
+    /// Brings an agent to the barrier of a scope of a block, or of the cluster if `block` is `None`. Returns true if all have
+    /// come, so that they go on.
     fn barrier(&mut self, agent: usize, block: Option<u32>, team: Team) -> bool {
         if !self.agents[agent].arrived {
             self.agents[agent].arrived = true;
@@ -500,8 +501,9 @@ impl Machine<'_> {
         false
     }
 
-    /// Comes to a sum over the blocks along an axis. A thread hears only from the threads with its number in other blocks, so the
-    /// groups learn nothing of each other.
+    /// Brings an agent to a sum over the blocks along an axis. Returns true if all groups of the scope in these blocks have
+    /// come, so that they go on. A thread hears only from the threads with its number in other blocks, so the groups learn
+    /// nothing of each other.
     fn meet(&mut self, agent: usize, op: OpId, team: Team, axis: u8) -> bool {
         if self.agents[agent].arrived {
             return false;

@@ -9,8 +9,8 @@ use super::super::{Act, Blocked, Kind, Rounds, Stmt, Want};
 use super::Machine;
 
 impl Machine<'_> {
-    /// Returns the waits of all agents that have not reached their end. A wait that no remaining step can end comes first, because the
-    /// other waits follow from it.
+    /// Returns the waits of all agents that have not reached their end; `None` if all have. A wait that no remaining step can
+    /// end comes first, because the other waits follow from it.
     pub(super) fn stuck(&self) -> Option<Kind> {
         let waiting = |agent: &usize| self.agents[*agent].at < self.scripts[*agent].steps.len();
         let mut agents: Vec<usize> = (0..self.agents.len()).filter(waiting).collect();

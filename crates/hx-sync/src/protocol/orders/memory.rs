@@ -47,7 +47,7 @@ impl Memory {
         self.0.push((span.clone(), writer));
     }
 
-    /// Returns the writers of the parts that overlap, in an order that does not depend on that of the writes.
+    /// Returns the writers of the parts that overlap `span`, in an order that does not depend on that of the writes.
     pub(super) fn read(&self, span: &Span) -> Vec<Writer> {
         let here = self.0.iter().filter(|(of, _)| of.overlaps(span));
         let mut writers: Vec<Writer> = here.map(|(_, writer)| *writer).collect();

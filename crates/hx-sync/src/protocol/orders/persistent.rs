@@ -49,7 +49,8 @@ enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Use {
     Read,
-    /// Groups that write their shares of the same tile do not disturb each other.
+    /// Groups that write their shares of the same tile do not disturb each other. `None` for a copy, which shares with no
+    /// other.
     Write(Option<Writer>),
     /// Atomic accesses of a flag do not race.
     Atomic,
@@ -289,7 +290,8 @@ impl<'a> Ahead<'a> {
         Ok(())
     }
 
-    /// A copy that arrives after the last step of its block is a fault, so the last step matters to an arrival.
+    /// Fails if all agents of a block have ended while an arrival in the block is held back. A copy that arrives after the last
+    /// step of its block is a fault, so the last step matters to an arrival.
     fn ends(&self, held: &[(Event, Effect)]) -> Result<(), Option<Event>> {
         for (event, _) in held {
             let Event::Arrive { block, .. } = event else { continue };

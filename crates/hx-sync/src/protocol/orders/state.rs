@@ -50,7 +50,7 @@ pub(super) struct Agent {
     pub(super) flying: Vec<Flying>,
     /// The number of closed groups of copies.
     groups: u32,
-    /// The turns that the group took, by turns.
+    /// The number of times that the group took its turn, by the position of the turns in the protocol.
     pub(super) taken: Vec<u32>,
 }
 
@@ -190,7 +190,10 @@ impl State {
         raised.iter().any(|(of, flag, by)| (*of, *flag) == (block, tensor) && *by != team)
     }
 
-    /// Makes an event.
+    /// Applies an event that can come next.
+    ///
+    /// # Errors
+    /// The fault that the event shows.
     pub(super) fn apply(&mut self, table: &Table<'_>, event: Event, reads: &mut Reads) -> Result<(), Wrong> {
         match event {
             Event::Arrive { block, pipe, slot } => {
@@ -343,7 +346,8 @@ impl State {
         });
     }
 
-    /// Checks that nothing in flight uses a part of shared memory that an operation begins to write.
+    /// Checks that nothing in flight uses a part of shared memory that an operation begins to write. `by` is the agent that
+    /// writes; `None` for a copy into a stage.
     fn begins_to_write(&self, block: usize, op: OpId, span: &Span, by: Option<usize>) -> Result<(), Wrong> {
         let own = self.agents.iter().enumerate();
         let own = own.flat_map(|(agent, state)| state.flying.iter().map(move |flying| (Some(agent), flying)));

@@ -13,9 +13,9 @@ pub(super) struct Table<'a> {
     pub(super) blocks: usize,
     /// By block and pipe.
     pub(super) pipes: Vec<Vec<Ring>>,
-    /// The tensors that a single agent accesses.
+    /// The shared tensors that a single agent accesses and that no copy into a stage fills, each with that agent.
     pub(super) private: BTreeMap<TensorId, usize>,
-    /// By agent and step, how many steps of the same operation come before.
+    /// By agent and step: the number of the step among those of the same operation, from 1 on.
     pub(super) turns: Vec<Vec<u32>>,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Table<'a> {
         self.scripts[agent].block as usize
     }
 
-    /// Returns the agents that come to the barrier of a scope.
+    /// Returns the agents, `agent` among them, that have to come to the barrier or the sum of `step`.
     pub(super) fn members(&self, agent: usize, step: &Step) -> Vec<usize> {
         let all = 0..self.scripts.len();
         match &step.kind {
@@ -154,7 +154,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Reports whether an agent that has come to a step waits at the barrier of another one.
+    /// Reports whether step `at` of an agent waits at the same barrier or sum as `step`.
     pub(super) fn meets(&self, step: &Step, agent: usize, at: usize) -> bool {
         let Some(there) = self.step(agent, at) else { return false };
         // Threads meet at one operation for a sum. A scope meets at its barriers in order, wherever they are written. All scopes meet

@@ -1,4 +1,4 @@
-//! The protocols of the kernels of the plan, which are right.
+//! Protocols of right kernels: two persistent products and attention.
 
 use std::time::Instant;
 

@@ -52,7 +52,7 @@ pub(in crate::protocol) fn rings() -> impl Strategy<Value = String> {
     ring().prop_map(|ring| ring.text())
 }
 
-/// Returns the protocol without each of its operations that order others.
+/// Returns one variant of the protocol for each of its operations that order others: the protocol without that operation.
 pub(in crate::protocol) fn without_each(parsed: &Parsed) -> Vec<Parsed> {
     let orders = |act: &Act| {
         !matches!(act, Act::Fill { .. } | Act::Touch { .. } | Act::Access { .. } | Act::Multiply(_))
@@ -64,7 +64,7 @@ pub(in crate::protocol) fn without_each(parsed: &Parsed) -> Vec<Parsed> {
         .collect()
 }
 
-/// Returns the protocol without each of its acts that `wanted` accepts.
+/// Returns, for each act that `wanted` accepts, its operation and the protocol without that operation.
 fn without(protocol: &Protocol, wanted: &dyn Fn(&Act) -> bool) -> Vec<(hx_tile::OpId, Protocol)> {
     let mut ops = Vec::new();
     protocol.visit(&mut |stmt| match stmt {
@@ -148,7 +148,7 @@ proptest! {
     }
 }
 
-/// In the kernels of the plan, every operation that orders others is needed, but those named here.
+/// In the kernels of `kernels`, every operation that orders others is needed, except those that the expectation lists.
 #[test]
 fn nothing_can_be_left_out_of_the_kernels() {
     let mut spare = String::new();

@@ -53,7 +53,7 @@ impl<'a> Data<'a> {
         Data { tile, tensors, written }
     }
 
-    /// Returns the number that a statement reads from memory.
+    /// Returns the statement that defines `var` as the element of a tensor that `src` shows.
     pub(super) fn element(&self, var: &Symbol, src: &View) -> Stmt {
         let (source, dtype, identity) = match src.base {
             Base::Global(param) => {
@@ -70,7 +70,8 @@ impl<'a> Data<'a> {
         Stmt::Number { var: var.clone(), changes: false, number }
     }
 
-    /// Adds what an operation does to data that decide numbers.
+    /// Appends the statements for the number that an operation reads from registers, and for the data that decide numbers in
+    /// the registers that it writes.
     pub(super) fn op(&self, op: &Op, out: &mut Vec<Stmt>) {
         if let OpKind::ReadNumber { var, src } = &op.kind {
             let number = Number::Register { tensor: *src, dtype: self.tile.tensor(*src).dtype };
@@ -159,7 +160,7 @@ fn coordinates(view: &View) -> Vec<Expr> {
     all
 }
 
-/// Formats an expression without what the launch decides, which is added to `at`.
+/// Formats an expression with 0 in place of each integer that the launch decides, and adds these integers to `at`.
 fn without_symbols(scalar: &Scalar, at: &mut Vec<Expr>) -> String {
     let same = |dtype: &DType| Some(Scalar::Const { bits: 0, dtype: *dtype });
     let shown = scalar.map_leaves(&mut |leaf| match leaf {

@@ -26,7 +26,8 @@ pub(super) fn patterns(protocol: &Protocol, wanted: &[i64]) -> Vec<Pattern> {
 }
 
 impl Pattern {
-    /// Returns the weight of an element as an expression. Patterns whose weights have no expression get the weight 1.
+    /// Returns the weight of an element as an expression. It is only near the weight where that has no expression: 1 for an
+    /// uneven pattern, a list or flags, and the last coordinate for an uneven ramp.
     pub(super) fn weight_of(self, at: &[Expr]) -> Expr {
         match self {
             Pattern::Flat | Pattern::Uneven | Pattern::Ended { .. } | Pattern::Begun { .. } => {
@@ -36,8 +37,9 @@ impl Pattern {
         }
     }
 
-    /// Reports whether the levels of this pattern are chosen for numbers of rounds. The other patterns show elements that differ,
-    /// with few levels.
+    /// Reports whether the search chooses levels of this pattern for every wanted number of rounds, and so follows up to
+    /// [`super::MOST`] launches of it. For the other patterns, which show elements that differ, it follows up to
+    /// [`super::FEWER`].
     pub(super) fn decides_levels(self) -> bool {
         matches!(self, Pattern::Flat | Pattern::Ramp)
     }

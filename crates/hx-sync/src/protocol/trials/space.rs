@@ -22,7 +22,7 @@ pub(super) struct Space<'a> {
     symbols: BTreeSet<Symbol>,
     /// The symbols that decide loop counts: they begin with their smallest values.
     in_counts: BTreeSet<Symbol>,
-    /// All that a launch satisfies.
+    /// The conditions that every launch satisfies.
     conds: Vec<Cond>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Space<'a> {
         expr.eval(&|symbol| values.get(symbol).copied()).ok()
     }
 
-    /// Adds the values of derived symbols.
+    /// Adds the values of derived symbols; `None` if one of them has no value.
     pub(super) fn complete(&self, values: &Values) -> Option<Values> {
         let mut values = values.clone();
         for (symbol, expr) in &self.known.derived {
@@ -100,12 +100,12 @@ impl<'a> Space<'a> {
         self.conds.iter().all(|cond| holds(cond, values))
     }
 
-    /// Returns values near these with which all conditions hold.
+    /// Returns values near these with which all conditions hold; `None` if [`CHANGES`] changes find none.
     pub(super) fn mended(&self, values: &Values) -> Option<Values> {
         self.mended_but(values, &BTreeSet::new(), &[])
     }
 
-    /// Returns values near these with which all conditions hold, and one more.
+    /// Returns values near these with which all conditions and `cond` hold; `None` if [`CHANGES`] changes find none.
     pub(super) fn satisfied(&self, values: &Values, cond: &Cond) -> Option<Values> {
         let mut more = Vec::new();
         flatten(cond, &mut more);
