@@ -117,8 +117,8 @@ impl Cx<'_> {
         Err(self.report(found))
     }
 
-    /// Lowers a store from shared to global memory. If a launch may have strides that bulk copies lack, or if no bulk copy adds such
-    /// elements, it goes through registers.
+    /// Lowers a store from shared to global memory. It goes through registers if no bulk copy adds such elements, or for a
+    /// reason of [`Cx::unfit_for_boxes`].
     fn store_async(
         &mut self,
         id: ExprId,

@@ -13,8 +13,8 @@ use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
 
 impl Cx<'_> {
-    /// Lowers an atomic access: `atomic_add(view, t)` and its kin. The result is a register tensor of the elements as they were
-    /// before.
+    /// Lowers an atomic access: `atomic_add(view, t)` and its kin. The result is a register tensor of the elements as they
+    /// were before; `atomic_store` has no result.
     ///
     /// The order holds for all threads that execute the access together. A barrier before an access that releases puts all
     /// their earlier accesses before it, and a barrier after an access that acquires puts all their later ones after it.
@@ -99,7 +99,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(result))
     }
 
-    /// Returns a register tensor of the type and shape of a view.
+    /// Returns the register tensor that `t` is, which must have the type and shape of the view.
     fn operand_of_atomic(&mut self, id: ExprId, t: ExprId, view: ExprId, to: &Tensor) -> Lower<Tensor> {
         let from = self.tensor(t)?;
         if from.dtype != to.dtype {
@@ -115,7 +115,8 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// Returns the order and the scope that a call names.
+    /// Returns the order and the scope that a call names; by default `relaxed`, and the scope of the memory that the view is
+    /// in.
     fn meaning(
         &mut self,
         given: &Given<'_, '_>,
@@ -184,7 +185,7 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// Returns the order of the modes if the view of a register tensor only reorders them.
+    /// Returns the order of the modes if the view of a register tensor only reorders them; otherwise `None`.
     fn register_order(&self, t: &Tensor) -> Option<Vec<usize>> {
         let (_, shape) = self.register_of(t)?;
         t.view.as_permutation(&shape)

@@ -77,7 +77,8 @@ impl<'db> Cx<'db> {
         Sound::of(self.db, function).map_or_else(|| self.meaningless(at), Ok)
     }
 
-    /// Returns the index of the argument for each parameter, and reports the arguments that match no parameter.
+    /// Returns the index of the argument for each parameter; `None` for an optional one that the call omits. Reports
+    /// arguments that match no parameter, parameters with two arguments, and required ones without any.
     pub(crate) fn args(
         &mut self,
         id: ExprId,

@@ -42,7 +42,8 @@ impl Cx<'_> {
         Ok(Some(Value::Choice(Arc::new(Choice { cond, then: x.clone(), otherwise: y.clone() }))))
     }
 
-    /// Returns the choice as an expression of elements of type `wanted`.
+    /// Returns the choice as an expression of elements of type `wanted`. Messages name the operand `other` as the one with this
+    /// type.
     pub(crate) fn typed_choice(
         &mut self,
         at: ExprId,

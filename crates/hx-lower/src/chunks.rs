@@ -11,9 +11,10 @@ pub struct Chunks {
     pub registers: i64,
 }
 
-/// Returns the extents of a chunk of at most `held` elements. The chunk is whole along the modes at the end of `order` and has
-/// extent 1 along those at its start. Along the mode in between, the chunk is as long as fits, or shorter by less than a quarter
-/// if that length divides the mode's extent.
+/// Returns the extents of a chunk of at most `held` elements, or of one element if `held` is smaller. The chunk is whole
+/// along the modes at the end of `order` and has extent 1 along those at its start. Along the mode in between, the chunk is
+/// as long as fits. It is shorter by less than a quarter if that length divides the mode's extent, unless the mode is the
+/// last, contiguous one.
 pub(crate) fn cut(shape: &[i64], order: &[usize], held: i64) -> Vec<i64> {
     let mut chunk = shape.to_vec();
     let mut size: i64 = shape.iter().product();

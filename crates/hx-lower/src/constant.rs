@@ -11,6 +11,9 @@ use crate::error::{At, Lower, LowerError, Reported};
 use crate::value::Value;
 
 /// Returns the value of a constant. The value depends on no kernel, so it has no tensors and no dimensions.
+///
+/// # Errors
+/// The errors of its expression; none if the constant has no meaning for another reason, which has been reported before.
 #[salsa::tracked]
 pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Result<Value, Vec<LowerError>> {
     // `Sound::of` refuses a constant that depends on itself.

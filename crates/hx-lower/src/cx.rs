@@ -84,7 +84,7 @@ pub(crate) struct MadeCounter {
 /// A loop or branch around a statement.
 #[derive(Clone)]
 pub(crate) struct Around {
-    /// `loop` or `if`.
+    /// The construct in words, as messages name it: `loop`, `` `if` `` or `` `else` ``.
     pub(crate) word: &'static str,
     pub(crate) place: Place,
 }

@@ -187,7 +187,7 @@ enum Shown {
     Tensor(TensorId, bool),
 }
 
-/// Formats a number for the message of an assertion that is decided at compile time.
+/// Formats a number for the message of an assertion that is decided at compile time; `None` if the value is no such number.
 fn known_text(value: &Value) -> Option<String> {
     match value {
         Value::Int(value) => Some(value.to_string()),
@@ -196,7 +196,7 @@ fn known_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the integers if all values are integers and there is at least one.
+/// Returns the integers if all values are integers and there is at least one; otherwise `None`.
 fn all_ints(parts: &[Value]) -> Option<Vec<Expr>> {
     let ints = parts.iter().map(|part| part.whole().map(|whole| whole.value));
     ints.collect::<Option<Vec<Expr>>>().filter(|parts| !parts.is_empty())

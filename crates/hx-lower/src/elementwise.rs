@@ -223,7 +223,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Converts every element, or a run-time number, to another type.
+    /// Converts every element, or a run-time number, to another type; returns any other value unchanged.
     pub(crate) fn cast_lazy(value: Value, to: DType) -> Value {
         match value {
             Value::Lazy(lazy) => Value::Lazy(Lazy { value: lazy.value.cast(to), ..lazy }),
@@ -370,7 +370,7 @@ fn is_zero(value: &Value) -> bool {
         || matches!(value, Value::Scalar(Scalar::Const { bits: 0, .. }))
 }
 
-/// Returns the element type that an operand fixes. Literals and untyped integers fix none.
+/// Returns the element type that an operand fixes. Literal numbers, choices between them and untyped integers fix none.
 pub(crate) fn dtype_of(value: &Value) -> Option<DType> {
     match value {
         Value::Tensor(t) => Some(t.dtype),

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_dtype::AtomicOp;
 use hx_tile::{Base, Op, OpId, OpKind, Picked, Stmt, Tensor, TensorId};
 
-/// Drops tensors that no operation uses, and renumbers tensors and operations in order.
+/// Drops unused results of atomic accesses and tensors that no operation uses, and renumbers tensors and operations in order.
+/// Returns the tensors that remain.
 pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
     drop_unused_olds(body);
     let mut used = BTreeMap::new();

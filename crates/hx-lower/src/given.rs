@@ -6,7 +6,7 @@ use hx_hir::{Arg, ExprId};
 pub(crate) struct Given<'a, 'db> {
     pub(crate) id: ExprId,
     pub(crate) name: &'static str,
-    /// The argument of each parameter.
+    /// The argument of each parameter, in the order of the parameters; `None` if the call omits it.
     pub(crate) slots: Vec<Option<ExprId>>,
     /// The arguments as written.
     pub(crate) args: &'db [Arg],

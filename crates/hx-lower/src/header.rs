@@ -492,7 +492,7 @@ impl<'db> Cx<'db> {
     }
 }
 
-/// Returns the symbol if the expression consists of just that symbol.
+/// Returns the symbol if the expression consists of just that symbol; otherwise `None`.
 fn bare(x: &Expr) -> Option<Symbol> {
     match x.as_atom()? {
         hx_index::Atom::Symbol(s) => Some(s.clone()),

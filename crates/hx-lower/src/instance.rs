@@ -50,7 +50,8 @@ impl fmt::Display for CtValue {
 impl std::str::FromStr for CtValue {
     type Err = String;
 
-    /// Parses a value as it is written on a command line: `128`, `bf16`, `true`, `auto`, `0.5`, `(8,8):(8,1)`.
+    /// Parses a value as it is written on a command line: `128`, `bf16`, `true`, `auto`, `0.5`, `(8,8):(8,1)`. The error is a
+    /// sentence for the user.
     fn from_str(text: &str) -> Result<CtValue, String> {
         let text = text.trim();
         Ok(if let Ok(i) = text.parse::<i64>() {

@@ -20,7 +20,7 @@ pub(crate) struct Branch {
     pub(crate) bounds: Vec<Bound>,
 }
 
-/// A bound of a number.
+/// An inclusive bound of a number.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Bound {
     AtLeast(Expr),

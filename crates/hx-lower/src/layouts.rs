@@ -116,7 +116,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Evaluates `cosize(l)`: one more than the largest index of a layout.
+    /// Evaluates `cosize(l)`: the number of places that a layout spans, one more than its largest index.
     fn cosize(&mut self, x: ExprId) -> Lower<Value> {
         let value = self.eval(x)?;
         self.measured(x, &value, LayoutFn::Cosize, Layout::cosize)

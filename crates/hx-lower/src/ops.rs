@@ -252,7 +252,7 @@ impl Cx<'_> {
         Ok((id, View { modes, ..view }))
     }
 
-    /// Returns the view with constant extents.
+    /// Returns the view with constant extents. Reports a view whose extents are known only at run time or are not positive.
     pub(crate) fn static_view(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
         self.want_flat(at, t)?;
         self.note_made(&t.view);
@@ -294,28 +294,30 @@ impl Cx<'_> {
         Ok(tensor)
     }
 
-    /// Lowers `wait(n)`.
+    /// Lowers `wait(n)`: waits until at most `n` groups of asynchronous copies are in flight.
     pub(crate) fn wait(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
         let groups = self.left_in_flight(n, "groups")?;
         self.emit(OpKind::Sync(SyncOp::Wait { groups }), id);
         Ok(Value::Unit)
     }
 
-    /// Lowers `wait_stores(n, read: true)`.
+    /// Lowers `wait_stores(n, read: true)`: waits until at most `n` of the scope's stores are in flight. With `read`, the
+    /// default, a store counts only until it has read shared memory.
     pub(crate) fn wait_stores(&mut self, id: ExprId, n: ExprId, read: Option<ExprId>) -> Lower<Value> {
         let leave = self.left_in_flight(n, "stores")?;
         let read = read.map(|read| self.const_bool(read, "`read`")).transpose()?.unwrap_or(true);
         self.unit(OpKind::Sync(SyncOp::WaitStores { leave, read }), id)
     }
 
-    /// Lowers `gemm_wait(n)`.
+    /// Lowers `gemm_wait(n)`: waits until at most `n` products are in flight.
     pub(crate) fn gemm_wait(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
         let leave = self.left_in_flight(n, "products")?;
         self.emit(OpKind::Sync(SyncOp::GemmWait { leave }), id);
         Ok(Value::Unit)
     }
 
-    /// Evaluates the number of groups or products that a wait leaves in flight.
+    /// Evaluates the number of groups, stores or products (`what`) that a wait leaves in flight, from 0 to
+    /// [`MOST_IN_FLIGHT`].
     fn left_in_flight(&mut self, n: ExprId, what: &str) -> Lower<u32> {
         let left = self.const_int(n, &format!("the number of {what}"))?;
         match u32::try_from(left) {
@@ -499,7 +501,7 @@ impl Cx<'_> {
         Ok(Value::Unit)
     }
 
-    /// Returns the id of the register tensor if `t` covers all of it in its own order.
+    /// Returns the id of the register tensor if `t` covers all of it in its own order; otherwise `None`.
     pub(crate) fn whole_register(&self, t: &Tensor) -> Option<TensorId> {
         let (id, shape) = self.register_of(t)?;
         let order = t.view.as_permutation(&shape)?;

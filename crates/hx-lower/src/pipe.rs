@@ -113,7 +113,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// Makes the number of a stage. Only the operation that sets it decides its value.
+    /// Makes the number of a stage, which is 0 in a pipeline of one stage. Only the operation that sets it decides its value.
     fn stage(&mut self, pipe: PipeId, hint: Option<&str>) -> (Symbol, Value) {
         let stages = self.pipes.get(pipe.0 as usize).map_or(1, |pipe| i64::from(pipe.stages));
         let var = self.new_var(hint.unwrap_or("stage").into());

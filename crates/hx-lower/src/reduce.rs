@@ -15,7 +15,7 @@ use crate::error::Lower;
 use crate::value::{Tensor, Value};
 
 impl Cx<'_> {
-    /// Applies a function of one number to each element or to a constant.
+    /// Applies a function of one number to each element of a tensor, or to a number.
     pub(crate) fn math(&mut self, id: ExprId, operator: Operator, x: ExprId) -> Lower<Value> {
         match self.eval(x)? {
             Value::Int(value) if operator.is_of_words() => Ok(match value.as_const() {
@@ -238,7 +238,7 @@ impl Cx<'_> {
     }
 }
 
-/// Returns the operator of `min` or `max`.
+/// Returns the operator of `min` or `max`; `None` for another function.
 fn extreme(function: Builtin) -> Option<Operator> {
     let extremes = [(KernelFn::Min, Operator::Min), (KernelFn::Max, Operator::Max)];
     extremes.into_iter().find(|(f, _)| function == Builtin::Kernel(*f)).map(|(_, operator)| operator)

@@ -247,8 +247,8 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// Gives each group of the scope a shared tensor of its own: the tensor gets another mode, which `view` fixes at the number
-    /// of the group.
+    /// Gives each group of the scope a shared tensor of its own: the tensor gets another mode, which `view` fixes at the
+    /// number of the group. Does nothing for a register tensor, and in a scope of one group.
     pub(crate) fn for_each_group(
         &self,
         mut shape: Vec<i64>,
@@ -292,7 +292,8 @@ impl Cx<'_> {
     }
 }
 
-/// Repeats a pinned layout for each group, with a step that keeps the swizzle of every group as that of the first.
+/// Repeats a pinned layout for each group, with a step that keeps the swizzle of every group as that of the first. `None` if
+/// the layout is too large.
 fn repeated(pinned: &ComposedLayout, groups: i64) -> Option<ComposedLayout> {
     let step = pinned.layout.cosize();
     let unit =

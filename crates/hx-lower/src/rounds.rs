@@ -126,7 +126,7 @@ impl Cx<'_> {
         self.copy_values(id, src, &held, dst, to)
     }
 
-    /// Returns the operand and the element type, if the expression is `cast(t, dtype)`.
+    /// Returns the operand and the element type, if the expression is `cast(t, dtype)`; otherwise `None`.
     pub(crate) fn conversion(&self, at: ExprId) -> Option<(ExprId, ExprId)> {
         let HirExpr::Call { callee, args } = &self.store()[at] else { return None };
         let is_cast = matches!(

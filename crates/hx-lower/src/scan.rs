@@ -181,7 +181,7 @@ impl Cx<'_> {
         parts.map(|(part, dtype)| self.component(*body, part, *dtype)).collect()
     }
 
-    /// Returns a component of an operator's result.
+    /// Returns a component of an operator's result as a number of type `dtype`.
     fn component(&mut self, body: ExprId, part: Value, dtype: DType) -> Lower<Scalar> {
         match part {
             Value::Int(x) if dtype.is_int() => self.integer_operand(body, x, dtype),

@@ -119,7 +119,8 @@ impl Value {
         }
     }
 
-    /// Converts the value to a compile-time argument, if it is one.
+    /// Converts the value to a compile-time argument. `None` for any value but known untyped numbers and conditions, types,
+    /// `auto`, functions, layouts and tuples of these.
     pub(crate) fn to_ct(&self) -> Option<CtValue> {
         Some(match self {
             Value::Int(x) => CtValue::Int(x.as_const()?),
@@ -198,7 +199,7 @@ impl SymLayout {
         }
     }
 
-    /// Returns the layout if all its integers are known and it has no swizzle.
+    /// Returns the layout if all its integers are known and it has no swizzle; otherwise `None`.
     pub(crate) fn to_layout(&self) -> Option<Layout> {
         self.to_composed().ok().filter(|l| l.swizzle.is_identity()).map(|l| l.layout)
     }
@@ -317,7 +318,7 @@ impl SymView {
         }
     }
 
-    /// Returns the view with constant extents, if all are known.
+    /// Returns the view with constant extents; `None` if one is not known.
     pub(crate) fn to_view(&self) -> Option<View> {
         let mode = |m: &SymMode| {
             Some(ViewMode { extent: m.extent.as_const()?, dim: m.dim, factor: m.factor.clone() })
@@ -332,7 +333,8 @@ impl SymView {
         })
     }
 
-    /// Returns the dimension of each mode, if the view only reorders the modes of a whole tensor of this shape.
+    /// Returns the dimension of each mode, if the view only reorders the modes of a whole tensor of this shape; otherwise
+    /// `None`.
     pub(crate) fn as_permutation(&self, shape: &[i64]) -> Option<Vec<usize>> {
         let whole =
             |m: &SymMode| m.factor.as_const() == Some(1) && m.extent.as_const() == shape.get(m.dim).copied();

@@ -208,7 +208,7 @@ impl Cx<'_> {
         })
     }
 
-    /// Returns the variable that a local has become, if any.
+    /// Returns the variable that a local has become; `None` while its uses are replaced by its value.
     pub(crate) fn variable(&self, pat: PatId) -> Option<Variable> {
         self.frame().variables.get(&pat).cloned()
     }

@@ -595,8 +595,8 @@ fn at_most(a: &Expr, b: &Expr) -> Cond {
     Cond::Cmp(CmpOp::Le, a.clone(), b.clone())
 }
 
-/// Returns a lower bound of `⌊x / d⌋ · factor` if `factor` is a positive multiple of `d`: the division drops at most `d - 1` of
-/// `x`.
+/// Returns a lower bound of `⌊x / d⌋ · factor` if `factor` is a positive multiple of `d`: the division drops at most `d - 1`
+/// of `x`. `None` for another extent or factor.
 fn least_multiple(extent: &Expr, factor: &Expr) -> Option<Expr> {
     let Some(Atom::Div(x, d)) = extent.as_atom() else { return None };
     let (d, factor) = (d.as_const()?, factor.as_const()?);
@@ -616,7 +616,7 @@ fn leaves_of<'e>(shape: &'e ExprTuple, stride: &'e ExprTuple) -> Vec<(&'e Expr, 
     }
 }
 
-/// Returns `a / b` if it is a known whole number.
+/// Returns `a / b` if it is a known whole number; otherwise `None`.
 fn constant_ratio(a: &Expr, b: &Expr) -> Option<i64> {
     if a.is_zero() {
         return Some(0);

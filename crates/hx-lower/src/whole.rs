@@ -42,7 +42,7 @@ impl Whole {
 }
 
 impl Value {
-    /// Returns the whole number, if the value is one that integer expressions can hold.
+    /// Returns the whole number, if the value is one that integer expressions can hold; `None` also for a `u64`.
     pub(crate) fn whole(&self) -> Option<Whole> {
         match self {
             Value::Int(value) => Some(Whole { value: value.clone(), dtype: None }),
