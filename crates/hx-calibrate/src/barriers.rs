@@ -50,7 +50,7 @@ pub(crate) fn probes(target: Target) -> Vec<Probe> {
     out.into_iter().map(Kernel::probe).collect()
 }
 
-/// Returns two groups that wait for each other's turn at two named barriers.
+/// Returns the kernel of two groups of 128 threads that wait for each other's turn at two named barriers.
 fn turns(target: Target) -> Kernel {
     let id = |id: &str| format!("\"r\"({id})");
     let arrive = sync(target, "named.arrive", &[("i", "%0"), ("n", "256")], &[&id("2 - warp / 4")]);
@@ -69,7 +69,7 @@ fn turns(target: Target) -> Kernel {
     }
 }
 
-/// Returns the operations on barriers in shared memory, which pipelines are made of.
+/// Returns the kernels of the operations on barriers in shared memory, of which pipelines are made.
 fn stages(target: Target) -> Vec<Kernel> {
     let arrive = |at: &str| sync(target, "barrier.arrive", &[("b", "%0")], &[&format!("\"r\"({at})")]);
     let alone = |name: &str, round: String, arrivals: u32| Kernel {
@@ -132,7 +132,7 @@ fn elect(target: Target) -> String {
     )
 }
 
-/// Returns a group that gives registers back and takes them again.
+/// Returns the kernel of a group that gives registers back and takes them again.
 fn registers(target: Target) -> Kernel {
     let change = |name: &str, n: &str| sync(target, name, &[("n", n)], &[]);
     Kernel {

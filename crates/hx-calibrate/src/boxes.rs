@@ -38,7 +38,8 @@ fn map(rows: u32) -> Option<MapShape> {
     Some(MapShape { rows: u64::from(ROWS), extent: rows })
 }
 
-/// Returns the ring of one thread: it waits for the oldest box and issues the next one. Blocks begin at different rows.
+/// Returns the kernel of a ring: one thread of each block waits for the oldest box and issues the next one, of `rows` rows.
+/// Blocks begin at different rows of the map.
 fn ring(target: Target, load: &BulkRow, blocks: Blocks, rows: u32) -> Kernel {
     let bytes = rows * ROW;
     let stages = STAGES.min(RING / bytes);
@@ -72,7 +73,7 @@ fn ring(target: Target, load: &BulkRow, blocks: Blocks, rows: u32) -> Kernel {
     }
 }
 
-/// Returns boxes of which each is waited for before the next one.
+/// Returns the kernel of one thread that waits for each box of `rows` rows before it issues the next one.
 fn latency(target: Target, load: &BulkRow, name: &str, rows: u32) -> Kernel {
     let barrier = format!("base + {BARRIERS_AT}");
     Kernel {
@@ -87,7 +88,8 @@ fn latency(target: Target, load: &BulkRow, name: &str, rows: u32) -> Kernel {
     }
 }
 
-/// Returns boxes that one thread issues in a row. Only the cycles of the issues count, not those until the boxes arrive.
+/// Returns the kernel of one thread that issues boxes in a row. Only the cycles of the issues count, not those until the boxes
+/// arrive.
 fn issue(target: Target, load: &BulkRow) -> Kernel {
     let barrier = format!("base + {BARRIERS_AT}");
     let boxes: String = (0..8)
@@ -117,7 +119,7 @@ fn issue(target: Target, load: &BulkRow) -> Kernel {
     }
 }
 
-/// Returns boxes that go from shared memory to the L2 cache, four at most in flight.
+/// Returns the kernel whose blocks store boxes from shared memory to the L2 cache, with at most four in flight.
 fn stored(target: Target, store: &BulkRow) -> Kernel {
     let stage = "base + 16384 * (i & 3)";
     Kernel {

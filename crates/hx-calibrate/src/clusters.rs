@@ -80,8 +80,9 @@ pub(crate) fn probes(target: Target) -> Vec<Probe> {
     out.into_iter().map(Kernel::probe).collect()
 }
 
-/// Returns rings of pairs of blocks: each brings one half of each stage to both. A phase counts bytes, whichever block sent them,
-/// so no block must wait until the other one has read.
+/// Returns the kernel of rings of pairs of blocks: each block brings one half of each stage to both. A phase counts bytes,
+/// whichever block sent them, so no block must wait until the other one has read. `None` if the target has no bulk load for
+/// several blocks.
 fn multicast(target: Target, together: &str) -> Option<Kernel> {
     let row = target.rows().bulk("tma.load").filter(|row| row.multicast.is_some())?;
     const STAGES: u32 = 8;

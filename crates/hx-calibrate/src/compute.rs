@@ -111,7 +111,7 @@ pub(crate) fn probes(target: Target) -> Vec<Probe> {
     out
 }
 
-/// Returns the conversions of two values of 32 bits at once.
+/// Returns the probes of instructions that convert two f32 values at once.
 fn conversions(target: Target) -> Vec<Probe> {
     let mut out = Vec::new();
     for to in [DType::F16, DType::Bf16] {
@@ -134,8 +134,8 @@ fn conversions(target: Target) -> Vec<Probe> {
     out
 }
 
-/// Returns the work on a score of attention: a maximum, a multiplication joined with a subtraction, a power of two, and an addition.
-/// It shows which units work side by side.
+/// Returns the kernel of the work on a score of attention: a maximum, a multiplication joined with a subtraction, a power of
+/// two, and an addition. It shows which units work side by side. `None` if the target lacks a row for one of them.
 fn weights(target: Target) -> Option<Kernel> {
     let row = |operator| target.rows().compute(operator, DType::F32);
     let (max, fma, exp2, add) =

@@ -81,7 +81,7 @@ fn key(line: &str) -> Option<&str> {
     if line.starts_with('#') { None } else { line.split_once('=').map(|(key, _)| key.trim()) }
 }
 
-/// Returns the paragraph of a measured number.
+/// Returns the paragraph of a number: a comment with its meaning and the figures of its probes, and the line `KEY = VALUE`.
 fn measured(row: &Row, value: f64, results: &Results) -> String {
     let probe = |name: &String| results.get(name).map(|figure| format!("{name} {}", digits(figure)));
     let from: Vec<String> = row.probes.iter().filter_map(probe).collect();
@@ -89,7 +89,7 @@ fn measured(row: &Row, value: f64, results: &Results) -> String {
     format!("{}{} = {value:?}\n", wrapped(&text), row.key)
 }
 
-/// Returns a number with as many digits as matter.
+/// Formats a figure: `1234` from 100 on, otherwise with two digits after the point, `12.34`.
 fn digits(figure: f64) -> String {
     if figure.abs() >= 100.0 { format!("{figure:.0}") } else { format!("{figure:.2}") }
 }

@@ -35,7 +35,7 @@ pub(crate) fn widest(from: Space, to: Space, target: Target) -> Option<&'static 
     target.rows().copies_between(from, to).next()
 }
 
-/// Returns accesses of blocks that walk through the same data one after the other, or each through 128 KiB of its own.
+/// Returns the kernel whose blocks walk through the same 16 MiB, or, with `own`, each through 128 KiB of its own.
 fn bytes(row: &CopyRow, blocks: Blocks, own: bool) -> Kernel {
     let (load, words) = (row.is_load(), row.words);
     let mut setup = "    unsigned used = 0, at = (blockIdx.x * 65536 + thread * 16);\n".to_owned();
@@ -79,7 +79,8 @@ fn bytes(row: &CopyRow, blocks: Blocks, own: bool) -> Kernel {
     }
 }
 
-/// Returns loads of which each needs the one before for its address. A mask that the compiler does not know makes the dependence 0.
+/// Returns the kernel of loads each of which needs the value of the load before for its address. A mask that the compiler does
+/// not know makes this part of the address 0.
 fn latency(row: &CopyRow) -> Kernel {
     let text = fill(&row.ptx, &[("r", "%0"), ("a", "%1")]);
     Kernel {

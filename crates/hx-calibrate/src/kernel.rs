@@ -20,9 +20,10 @@ pub(crate) struct Kernel {
     pub(crate) finish: String,
     /// Statements after the clock is read, which keep results alive.
     pub(crate) sink: String,
-    /// A condition of the threads that run the rounds; others do nothing.
+    /// The C condition of the threads that run the rounds. All other threads run `others`, or do nothing.
     pub(crate) only: Option<&'static str>,
-    /// The statements of a round of the other threads, which repeat until the first ones are through.
+    /// The statements of a round of the other threads, which repeat until the timed threads are through, and the units of work
+    /// in such a round.
     pub(crate) others: Option<(String, f64)>,
     pub(crate) units: f64,
     pub(crate) figure: Figure,

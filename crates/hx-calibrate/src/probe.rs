@@ -83,7 +83,8 @@ impl Probe {
     }
 
     /// Returns the cycles of a launch from its clocks: of each block from the first start to the last end, and of these the
-    /// median. The second number is the rounds of the work beside it, for each block. `None` if some block has no timed warp.
+    /// median. The second number is the rounds of the work beside it, the mean of the blocks. `None` if some block has no timed
+    /// warp.
     pub fn elapsed(clocks: &[u8]) -> Option<[f64; 2]> {
         let words: Vec<i64> = clocks
             .chunks_exact(8)

@@ -71,7 +71,8 @@ fn wait(target: Target, leave: u32) -> String {
     sync(target, "products.wait", &[("n", &leave.to_string())], &[])
 }
 
-/// Returns the statements of a round: products that accumulate in one tile, in a group.
+/// Returns the statements of a round: a group of `count` products that accumulate in one tile, and a wait until at most `leave`
+/// groups are in flight.
 fn round(
     target: Target,
     row: &GemmRow,
@@ -156,7 +157,7 @@ pub(crate) fn probes(target: Target) -> Vec<Probe> {
     out
 }
 
-/// Returns products while other warps load from and store to shared memory, and while boxes arrive there.
+/// Returns the probes of products while other warps load from and store to shared memory, and while boxes arrive there.
 pub(crate) fn beside(target: Target) -> Vec<Probe> {
     let mut out = Vec::new();
     let rows = target.rows();
@@ -206,7 +207,8 @@ pub(crate) fn group_name(n: i64, beside: bool) -> String {
     format!("eight products f16 n{n}{}", if beside { " beside a group" } else { "" })
 }
 
-/// Returns eight products that a group of threads waits for, alone and while another group multiplies all the time.
+/// Returns the probes of eight products that a group of threads waits for: alone, and while another group multiplies all the
+/// time.
 fn beside_group(target: Target, row: &GemmRow, reach: &ReachRow) -> Vec<Probe> {
     let n = row.shape[1];
     let alone = kernel(target, group_name(n, false), row, reach, false, 1);
@@ -238,7 +240,7 @@ fn beside_group(target: Target, row: &GemmRow, reach: &ReachRow) -> Vec<Probe> {
 /// Rows of a box of 16 KiB.
 const BOX_ROWS: u32 = 128;
 
-/// Returns the kernel with one more warp, which brings boxes until the products are through.
+/// Returns `plain` with one more warp, which loads boxes into shared memory until the products are through.
 fn beside_boxes(target: Target, plain: Kernel, load: &hx_target::BulkRow) -> Kernel {
     let barrier = format!("base + {} + 8 * stage", BYTES - 64);
     let bytes = BOX_ROWS * 128;

@@ -4,7 +4,8 @@ use hx_compile::{Db, Instance, solution, tile_program};
 use hx_tile::in_place::is_elementwise;
 use hx_tile::{Param, ParamId, TensorParam};
 
-/// Proves that an instance updates a tensor in place if it is given for an input and for an output, by parameter.
+/// Proves that a launch of the instance may name one tensor for an input and an output: the kernel then updates the tensor in
+/// place. `pair` has the positions of the two parameters, the input first.
 ///
 /// # Errors
 /// The reason why the proof fails.
@@ -17,7 +18,7 @@ pub fn in_place(db: &dyn Db, instance: Instance<'_>, pair: [usize; 2]) -> Result
     is_elementwise(&program, solution, pair.map(|at| ParamId(at as u32)))
 }
 
-/// Returns the pairs of an input and an output, by name, that may be the same tensor.
+/// Returns the pairs `[input, output]` of names of parameters for which a launch may name one tensor.
 pub fn pairs_in_place(db: &dyn Db, instance: Instance<'_>) -> Vec<[String; 2]> {
     let Ok(lowered) = tile_program(db, instance).as_ref() else { return Vec::new() };
     let tensors = lowered.program.params.iter().enumerate().filter_map(|(at, param)| match param {

@@ -64,7 +64,8 @@ pub fn spilled_in(
     spilled(db, instance, resources, listing.as_ref())
 }
 
-/// Returns the lines with instructions that move registers to local memory and back, and how many each has, the most first.
+/// Returns the lines with instructions that move registers to local memory and back, each with the number of these
+/// instructions, the line with the most first. Lines count as in [`line_of`].
 fn lines(listing: &Listing) -> Vec<(u32, usize)> {
     let mut lines: BTreeMap<u32, usize> = BTreeMap::new();
     for line in &listing.lines {
@@ -78,7 +79,8 @@ fn lines(listing: &Listing) -> Vec<(u32, usize)> {
     lines
 }
 
-/// Returns the text of a line, which is counted from the kernel's header.
+/// Returns the range of the code on a line, which is counted from 1 at the kernel's header; `None` if the line is blank or does
+/// not exist.
 fn line_of(db: &dyn Db, kernel: Kernel<'_>, line: u32) -> Option<TextRange> {
     let file = kernel.file(db);
     let header = signature_source_map(db, Item::Kernel(kernel))?.header + kernel.offset(db);
@@ -91,7 +93,7 @@ fn line_of(db: &dyn Db, kernel: Kernel<'_>, line: u32) -> Option<TextRange> {
     (!code.is_empty()).then(|| TextRange::at(start, TextSize::of(code)))
 }
 
-/// Returns the name of the role that a place of the kernel belongs to.
+/// Returns the name of the role that a place of the kernel belongs to; `None` if it is in no role.
 fn role_of(db: &dyn Db, kernel: Kernel<'_>, place: TextRange) -> Option<&'static str> {
     let item = Item::Kernel(kernel);
     let map = body_source_map(db, item)?;

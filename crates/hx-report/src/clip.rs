@@ -31,11 +31,12 @@ struct Line {
     /// Offset of the line in the source, in characters.
     offset: usize,
     chars: Vec<char>,
-    /// For each character and the end of the line, the width of the text before it. Lines can have millions of characters.
+    /// For each character and the end of the line, the width in columns of the text before it. Lines can have millions of
+    /// characters, so the widths are summed up once.
     widths: Vec<usize>,
     /// The characters that stay visible.
     kept: Range<usize>,
-    /// Offset of the line in the new text.
+    /// Offset of the line in the new text, in characters.
     start: usize,
 }
 
@@ -44,7 +45,8 @@ impl Line {
         self.offset + self.chars.len()
     }
 
-    /// Returns the column of an offset; offsets outside of the line have its first or last column.
+    /// Returns the position in the line of an offset in the source, both in characters. An offset outside of the line has the
+    /// position of its start or its end.
     fn column(&self, at: usize) -> usize {
         at.clamp(self.offset, self.end()) - self.offset
     }
@@ -106,7 +108,8 @@ fn lines_of<T: AsRef<str>>(source: &Source<T>, pieces: &[Piece]) -> BTreeMap<usi
     pieces.iter().flat_map(ends).filter_map(line).collect()
 }
 
-/// Returns the columns of a line that stay visible: all, or a window with the labels and room for their messages.
+/// Returns the characters of a line that stay visible: all, or a window with the labels and room for their messages. `room` is
+/// the number of columns for both.
 fn window(line: &Line, pieces: &[Piece], room: usize) -> Range<usize> {
     let length = line.chars.len();
     let on_line: Vec<&Piece> = pieces
@@ -145,7 +148,8 @@ pub(crate) fn mark(number: usize) -> String {
     u32::try_from(number).ok().and_then(|n| char::from_u32(MARK + n)).unwrap_or('?').to_string()
 }
 
-/// Replaces the marks of a drawing by their messages, broken into lines.
+/// Replaces the marks of a drawing by their messages, broken into lines that end at column `width`. A message has at least
+/// [`MESSAGE`] columns.
 pub(crate) fn unmarked(drawing: &str, messages: &[String], width: usize) -> String {
     let mut out = String::new();
     for line in drawing.split_inclusive('\n') {
@@ -163,7 +167,8 @@ pub(crate) fn unmarked(drawing: &str, messages: &[String], width: usize) -> Stri
     out
 }
 
-/// Returns the start of the line below a message: the same with vertical bars only.
+/// Returns the start of the line below a message: `before` with blanks instead of all characters but vertical bars and colour
+/// escapes.
 fn below(before: &str) -> String {
     let mut is_escape = false;
     let bar = |c: char| {

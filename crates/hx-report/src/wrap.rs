@@ -28,7 +28,8 @@ pub(crate) fn fitted(text: &str, width: Option<usize>, indent: &str) -> String {
     width.map_or_else(|| text.to_owned(), |width| wrapped(text, width, indent))
 }
 
-/// Cuts a line of code to a number of columns. `focus` is the column that must stay visible.
+/// Cuts a line of code to a number of columns. `focus` is the position, in characters from 0, that must stay visible. Cut ends
+/// are `…`.
 pub(crate) fn clipped(line: &str, width: Option<usize>, focus: usize) -> String {
     let Some(width) = width.filter(|&width| textwrap::core::display_width(line) > width) else {
         return line.to_owned();

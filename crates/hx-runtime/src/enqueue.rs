@@ -68,7 +68,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Returns offset and size of a parameter.
+/// Returns offset and size of parameter `at` in bytes; `None` past the last parameter.
 pub(crate) fn declared(function: sys::CUfunction, at: usize) -> Option<(usize, usize)> {
     let (mut offset, mut size) = (0usize, 0usize);
     // SAFETY: the function came from a loaded module, both results are live places, and an index past the last
