@@ -202,7 +202,7 @@ impl Writer {
     }
 }
 
-/// Returns the first token of a node that is not trivia.
+/// Returns the first token of a node that is not trivia. `None` if it has only trivia.
 pub(crate) fn first_token(node: &SyntaxNode) -> Option<SyntaxToken> {
     let mut tokens = node.descendants_with_tokens().filter_map(|it| it.into_token());
     tokens.find(|token| !SyntaxKind::is_trivia(token.kind()))

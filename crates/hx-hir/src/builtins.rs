@@ -222,7 +222,8 @@ impl std::fmt::Debug for Builtin {
     }
 }
 
-/// Finds the built-in of that name for code at `place`. [`Place::Both`] finds only names that have a meaning everywhere.
+/// Finds the built-in of that name for code at `place`. [`Place::Both`] finds only names that have a meaning everywhere. `None`
+/// if there is none.
 pub fn builtin(name: &str, place: Place) -> Option<Builtin> {
     builtins().find(|b| b.name() == name && b.is_at(place))
 }
@@ -257,7 +258,7 @@ impl Method {
         }
     }
 
-    /// Finds the method of that name behind a value of a type.
+    /// Finds the method of that name behind a value of a type. `None` if there is none.
     pub fn of(ty: &Ty, name: &str) -> Option<Method> {
         Method::all_of(ty).iter().copied().find(|method| method.name() == name)
     }

@@ -163,7 +163,7 @@ pub(crate) fn importers<'db>(
     })
 }
 
-/// Resolves a path that names its file, as in `use`, to an item or module.
+/// Resolves a path that names its file, as in `use`, to an item or module. `None` if there is neither.
 pub fn absolute_path<'db>(db: &'db dyn Db, file: SourceFile, segments: &[Name]) -> Option<PathTarget<'db>> {
     let words: Vec<&str> = segments.iter().map(Name::as_str).collect();
     if let Some((last, module)) = segments.split_last()

@@ -192,7 +192,7 @@ impl<'db> FileItems<'db> {
         self.items.iter().filter_map(|item| if let Item::Main(it) = item { Some(*it) } else { None })
     }
 
-    /// Returns the first `main`.
+    /// Returns the first `main`; `None` if the file has none.
     pub fn main(&self) -> Option<Main<'db>> {
         self.mains().next()
     }
@@ -208,12 +208,12 @@ impl<'db> FileItems<'db> {
         self.items.iter().copied().filter(named)
     }
 
-    /// Returns the item with index `nth` of that kind and name.
+    /// Returns the item with index `nth` of that kind and name, from 0; `None` if there are fewer.
     fn nth(&self, kind: ItemKind, name: &Name, nth: u32) -> Option<Item<'db>> {
         self.items.get(*self.called.get(&(kind, name.clone()))?.get(nth as usize)?).copied()
     }
 
-    /// Returns the first constant, function or kernel of that name.
+    /// Returns the first constant, function or kernel of that name. `None` if there is none.
     fn first_named(&self, name: &Name) -> Option<Item<'db>> {
         let first = |kind| self.called.get(&(kind, name.clone()))?.first();
         let kinds = [ItemKind::Const, ItemKind::Function, ItemKind::Kernel];
@@ -275,7 +275,7 @@ fn find_item<'db>(
     file_items(db, file).nth(kind, &name, nth)
 }
 
-/// Returns the first constant, function or kernel of that name in a file.
+/// Returns the first constant, function or kernel of that name in a file. `None` if there is none.
 #[salsa::tracked(returns(copy))]
 pub fn item_named<'db>(db: &'db dyn Db, file: SourceFile, name: Name) -> Option<Item<'db>> {
     file_items(db, file).first_named(&name)

@@ -297,7 +297,7 @@ fn as_integer(dtype: DType, bits: u64) -> Option<i128> {
     }
 }
 
-/// Returns the element if it is a whole number: any integer, or a float below 2^65 in magnitude.
+/// Returns the element if it is a whole number: any integer, or a float below 2^65 in magnitude. `None` otherwise.
 fn as_whole(dtype: DType, bits: u64) -> Option<i128> {
     as_integer(dtype, bits).or_else(|| {
         let x = dtype.decode(bits);
@@ -430,9 +430,9 @@ fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> H
     Hints { explains: out.len() > found, notes: out }
 }
 
-/// Finds a dimension and a step of ±1 or ±2 such that each wrong element equals the reference that many positions further along
-/// the dimension. Elements whose counterpart lies outside of the tensor are ignored; at least three elements, and more than half
-/// of the wrong ones, must have a counterpart.
+/// Describes a dimension and a step of ±1 or ±2 such that each wrong element equals the reference that many positions further
+/// along the dimension; `None` if there are none. Elements whose counterpart lies outside of the tensor are ignored; at least
+/// three elements, and more than half of the wrong ones, must have a counterpart.
 fn moved(shape: &[usize], xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option<String> {
     let fits = |d: usize, step: isize| {
         let stride = shape[d + 1..].iter().product::<usize>();
@@ -458,7 +458,8 @@ fn moved(shape: &[usize], xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) 
     Some(format!("element [{}] agrees with the reference at [{}]", at.join(", "), from.join(", ")))
 }
 
-/// Finds a factor, such as 2 or -1, by which all of at least three wrong elements differ from their references.
+/// Describes a factor, such as 2 or -1, by which all of at least three wrong elements differ from their references. `None` if
+/// no factor of a short list fits.
 fn common_factor(xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option<String> {
     let largest = bad.iter().copied().max_by(|&a, &b| ys[a].abs().total_cmp(&ys[b].abs()))?;
     let factor = xs[largest] / ys[largest];

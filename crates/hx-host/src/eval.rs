@@ -319,6 +319,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Evaluates `read else otherwise`. Unlike in other reads, a negative index does not count from the end: it is outside.
+    ///
+    ///
+    /// # Errors
+    /// If the read is not that of one element of a tensor, or an operand cannot be evaluated.
     fn guarded(&mut self, id: ExprId, read: ExprId, otherwise: ExprId) -> EvalResult<Value> {
         let body = self.body;
         let Expr::Index { base, args } = &body.store[read] else { return self.expr(read) };
@@ -345,6 +349,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Evaluates a tuple. An entry `_` is a mode that a tiler keeps, even in a cell, where `_` alone is the last value.
+    ///
+    ///
+    /// # Errors
+    /// If an entry cannot be evaluated, or the tuple has too many parts.
     fn tuple(&mut self, id: ExprId, fields: &[hx_hir::TupleField]) -> EvalResult<Value> {
         let body = self.body;
         let field = |this: &mut Self, value| match body.store[value] {
@@ -360,6 +368,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Evaluates `_`: the value of the cell before this one.
+    ///
+    ///
+    /// # Errors
+    /// If no cell before this one has left a value.
     fn last_value(&self, id: ExprId) -> EvalResult<Value> {
         let last = self.session.environment.as_ref().and_then(|e| e.last.clone());
         last.ok_or_else(|| self.fail(id, HostError::ty("no value came before this one, so `_` is none")))
@@ -421,6 +433,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Returns the value of a constant; the first use in the session evaluates it.
+    ///
+    ///
+    /// # Errors
+    /// If its evaluation fails, or the text of the constant is gone.
     fn constant(&mut self, id: ExprId, key: &ItemKey) -> EvalResult<Value> {
         let db = self.session.db;
         let Some(item) = self.item.used(db, key) else {
@@ -446,6 +462,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Evaluates `load("x.safetensors")["w"]`.
+    ///
+    ///
+    /// # Errors
+    /// If there is not one index that is a string, or as for [`Archive::tensor`].
     fn tensor_of(&mut self, id: ExprId, archive: &Archive, args: &[ExprId]) -> EvalResult<Value> {
         let &[arg] = args else {
             let count = args.len();
@@ -513,6 +533,10 @@ fn is_least(expr: &Expr) -> bool {
 }
 
 /// Returns the value of a literal. An integer above the range of `i64` becomes a `u64` tensor without dimensions.
+///
+///
+/// # Errors
+/// If an integer exceeds 64 bits.
 fn literal_value(literal: &Literal) -> HostResult<Value> {
     Ok(match literal {
         Literal::Int(i) => match (i64::try_from(*i), u64::try_from(*i)) {

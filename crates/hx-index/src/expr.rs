@@ -131,7 +131,7 @@ impl Expr {
         same.then(|| self.constant_term().checked_sub(other.constant_term())).flatten()
     }
 
-    /// Returns the atom, if the expression is one atom with the coefficient 1.
+    /// Returns the atom, if the expression is one atom with the coefficient 1; `None` otherwise.
     pub fn as_atom(&self) -> Option<&Atom> {
         match self.terms.products.0.as_slice() {
             [(monomial, 1)] if monomial.len() == 1 => Some(&monomial[0]),
@@ -228,7 +228,7 @@ impl Expr {
         })
     }
 
-    /// Returns the product and its coefficient, if the sum is a single product.
+    /// Returns the product and its coefficient, if the sum is a single product; `None` otherwise, also for 0.
     pub(crate) fn single_term(&self) -> Option<(&Monomial, i64)> {
         match self.terms.products.0.as_slice() {
             [(monomial, c)] => Some((monomial, *c)),
@@ -516,6 +516,10 @@ impl Expr {
     }
 
     /// Evaluates the expression modulo 2⁶⁴: sums and products wrap.
+    ///
+    ///
+    /// # Errors
+    /// If a symbol has no value, a divisor is 0, or an operand of an atom other than [`Atom::Wrap`] exceeds 64 bits.
     fn eval_wrapping(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, EvalError> {
         self.terms().try_fold(0i64, |sum, (m, c)| {
             let product =

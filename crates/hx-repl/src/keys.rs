@@ -51,7 +51,7 @@ impl Keys {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the entry that Ctrl-C dropped, if it has several lines.
+    /// Takes the entry that Ctrl-C dropped; `None` if it had one line or none was dropped.
     pub(crate) fn take_dropped(&self) -> Option<String> {
         self.state().dropped.take()
     }

@@ -262,7 +262,7 @@ impl Session {
         Options { seed: self.config.seed, ..Options::default() }
     }
 
-    /// Returns the deadline of an evaluation that begins now.
+    /// Returns the deadline of an evaluation that begins now. `None` without a time limit.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.config.timeout.map(|limit| Instant::now() + limit)
     }

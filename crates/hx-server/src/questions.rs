@@ -163,7 +163,8 @@ about! {
     RenameParams: |it| at(&it.text_document_position);
 }
 
-/// Returns the subject of data that the server itself has sent: a URI, or an object with a URI and a range.
+/// Returns the subject of data that the server itself has sent: a URI, or an object with a URI and a range. Without `place`,
+/// the subject ends with the range. `None` for other data.
 fn of_data(data: &LSPAny, place: Option<Position>) -> Option<Subject> {
     let uri = serde_json::from_value(data.get("uri").unwrap_or(data).clone()).ok()?;
     let range = || serde_json::from_value::<Range>(data.get("range")?.clone()).ok();

@@ -98,12 +98,18 @@ impl Default for LensOptions {
 }
 
 impl Options {
-    /// Returns the architecture that the user chose, or an error if the name is unknown.
+    /// Returns the architecture that the user chose; `None` without a choice.
+    ///
+    /// # Errors
+    /// If the name is unknown, as text.
     pub(crate) fn target(&self) -> Result<Option<Target>, String> {
         self.target.as_deref().filter(|name| !name.is_empty()).map(str::parse).transpose()
     }
 
-    /// Parses options from JSON: from the object itself, or from its member `hx`.
+    /// Parses options from JSON: from the object itself, or from its member `hx`. `null` has the default options.
+    ///
+    /// # Errors
+    /// If a member has another type, or the target is unknown, as text.
     pub(crate) fn parse(value: &serde_json::Value) -> Result<Options, String> {
         let value = value.get("hx").unwrap_or(value);
         if value.is_null() {

@@ -93,7 +93,8 @@ impl Snapshot {
         self.manifest(file).and_then(|manifest| manifest.target).unwrap_or_default()
     }
 
-    /// Returns the project of a file: the innermost project whose folder contains it.
+    /// Returns the project of a file: the innermost project whose folder contains it. `None` if no open project contains the
+    /// file.
     pub(crate) fn manifest(&self, file: SourceFile) -> Option<&Manifest> {
         let path = self.db.path_on_disk(file)?;
         let around =

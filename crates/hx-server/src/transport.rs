@@ -143,7 +143,7 @@ fn answer<S: LanguageServer>(
 }
 
 /// Runs an answer up to its first wait, so that messages reach the main loop in order. The rest of the answer runs concurrently
-/// with later messages.
+/// with later messages. `None` if the answer is complete.
 async fn begin<F: Future<Output = ()>>(answer: F) -> Option<Pin<Box<F>>> {
     let mut answer = Box::pin(answer);
     let first = std::future::poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await;

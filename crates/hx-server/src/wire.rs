@@ -139,6 +139,10 @@ enum BadHeaders {
 }
 
 /// Returns the length that the headers state. Names are case-insensitive, and other headers are ignored.
+///
+///
+/// # Errors
+/// If no header states it, it is no number or too large, or two headers differ.
 fn content_length(headers: &[u8]) -> Result<usize, BadHeaders> {
     let wrong = |reason: String| Err(BadHeaders::Wrong(reason));
     let headers = String::from_utf8_lossy(headers);
@@ -171,8 +175,8 @@ fn content_length(headers: &[u8]) -> Result<usize, BadHeaders> {
     length.ok_or(BadHeaders::NoLength)
 }
 
-/// Returns the start of the first `Content-Length` header whose number ends a line. JSON cannot contain such a line, because its
-/// strings have no raw line ends.
+/// Returns the start of the first `Content-Length` header whose number ends a line. JSON cannot contain such a line, because
+/// its strings have no raw line ends. `None` if there is none.
 fn header_in(bytes: &[u8]) -> Option<usize> {
     for (end, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
         let line = bytes[..end].trim_ascii_end();
@@ -218,7 +222,7 @@ pub(crate) fn incoming(frame: Frame) -> Vec<Incoming> {
     }
 }
 
-/// Returns the id of a message: an integer or a string.
+/// Returns the id of a message, an integer or a string; `None` for a message with neither.
 fn id_of(message: &Value) -> Option<Id> {
     match message.get("id")? {
         Value::String(id) => Some(Id::String(id.clone())),

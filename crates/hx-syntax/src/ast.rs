@@ -35,7 +35,7 @@ pub trait HasAttrs: AstNode<Language = Hx> {
         support::children(self.syntax())
     }
 
-    /// Returns the first attribute of this name: `unroll` for `#[unroll(4)]`.
+    /// Returns the first attribute of this name, such as `unroll` for `#[unroll(4)]`; `None` without one.
     fn attr(&self, name: &str) -> Option<Attr> {
         self.attrs().find(|attr| attr.path().is_some_and(|path| path.text() == name))
     }

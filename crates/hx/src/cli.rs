@@ -250,7 +250,10 @@ pub(crate) struct RunArgs {
     pub tuned: TunedArgs,
 }
 
-/// Parses the peak of a machine.
+/// Parses the peak of a machine: a positive, finite number.
+///
+/// # Errors
+/// What was expected, as text.
 fn positive(text: &str) -> Result<f64, String> {
     let parsed = text.parse::<f64>().ok().filter(|x| x.is_finite() && *x > 0.0);
     parsed.ok_or_else(|| "expected a positive number".to_owned())

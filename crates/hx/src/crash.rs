@@ -55,7 +55,10 @@ pub(crate) fn write_report() -> Vec<String> {
     notes
 }
 
-/// Writes a new file. Its name is random, so nobody can have planted a file or link there.
+/// Writes a new file and returns its path. The name is random, so nobody can have planted a file or link there.
+///
+/// # Errors
+/// The system's error.
 fn write_new(text: &str) -> std::io::Result<std::path::PathBuf> {
     let mut file = tempfile::Builder::new().prefix("hx-report-").suffix(".txt").tempfile()?;
     std::io::Write::write_all(&mut file, text.as_bytes())?;

@@ -203,6 +203,7 @@ fn compile_time(at: &Reporter<'_>, call: ExprId, arg: usize, name: &str) -> Opti
 }
 
 /// Returns the built-in function that a call means. A definition of the same name hides the built-in, except in a method call.
+/// `None` if the call means no built-in.
 pub(super) fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<crate::Builtin> {
     let (store, names) = at.contents();
     match &store[call] {

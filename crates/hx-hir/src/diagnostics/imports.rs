@@ -142,6 +142,7 @@ fn unused(db: &dyn Db, file: SourceFile, import: &Import, range: TextRange) -> D
 }
 
 /// Returns the text to remove so that the import of this path disappears: its part of a list, or the whole `use` with its line.
+/// `None` if no import has this path.
 fn removed(db: &dyn Db, file: SourceFile, path: TextRange) -> Option<TextRange> {
     let tree = parse(db, file).syntax_node();
     let item = tree.children().find(|item| item.text_range().contains_range(path))?;

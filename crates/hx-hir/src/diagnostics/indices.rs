@@ -18,7 +18,7 @@ pub(super) struct Indexed<'a> {
 
 impl Reporter<'_> {
     /// Returns the tensor and the index behind an expression of the body, if the index leaves modes out. Follows a local to its
-    /// value.
+    /// value. `None` for any other expression, and in a signature.
     pub(super) fn indexed(&self, expr: ExprId) -> Option<Indexed<'_>> {
         if self.in_signature {
             return None;

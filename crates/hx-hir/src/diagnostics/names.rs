@@ -124,7 +124,7 @@ fn duplicate(at: &Reporter<'_>, generic: bool, index: usize, name: &str) -> Diag
     }
 }
 
-/// Finds the equivalent of another language's name, where a value or function is expected.
+/// Finds the equivalent of another language's name, where a value or function is expected. `None` if there is none.
 fn foreign_value(path: &Path) -> Option<&'static Foreign> {
     let name = path.segments.first()?;
     foreign(name, ForeignPlace::Name).or_else(|| foreign(path.as_name()?, ForeignPlace::Type))

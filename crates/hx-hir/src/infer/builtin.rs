@@ -447,7 +447,7 @@ impl Infer<'_> {
         Ty::Unit
     }
 
-    /// Returns the common type of two operands of an elementwise function.
+    /// Returns the common type of two operands of an elementwise function, and reports operands without one.
     fn join(&mut self, id: ExprId, (x_at, x): Given, (y_at, y): Given) -> Ty {
         match (x, y) {
             (Ty::Error, _) | (_, Ty::Error) => Ty::Error,
@@ -542,6 +542,7 @@ impl Infer<'_> {
     }
 
     /// Infers the type of `any(t, axis: …)` and `all(t, axis: …)`. Without an axis the result is a truth value of the block.
+    /// `None` if the tensor is missing.
     fn truths(&mut self, given: &[Option<Given>]) -> Option<Ty> {
         let t = given.first()?.as_ref()?;
         let tensor = match self.want_tensor_in((t.0, &t.1), MemorySpace::Register, "a reduction") {

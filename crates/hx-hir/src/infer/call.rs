@@ -182,7 +182,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Checks one argument. Returns its type if it is a tensor.
+    /// Checks one argument against the type `wanted` of its parameter. Returns its type if both are tensors.
     fn argument(&mut self, at: ExprId, found: &Ty, wanted: &Ty) -> Option<TensorTy> {
         match (found, wanted) {
             (Ty::Tensor(found), Ty::Tensor(wanted)) => {

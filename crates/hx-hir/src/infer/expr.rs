@@ -314,7 +314,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Returns the shape of an elementwise operation: in each mode the extents must be equal, or one of them is 1.
+    /// Returns the shape of an elementwise operation: in each mode the extents must be equal, or one of them is 1. `None` if a
+    /// mode breaks this rule or the ranks differ, which is reported.
     pub(super) fn broadcast(
         &mut self,
         id: ExprId,

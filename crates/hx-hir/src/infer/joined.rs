@@ -8,7 +8,8 @@ use super::{Infer, TypeProblem};
 use crate::{ArgProblem, ExprId, KernelFn, MemorySpace, TensorTy, Ty};
 
 impl Infer<'_> {
-    /// Infers the type of `concat(a, b, …, axis: k)`. The lowering, which knows the extents, checks them.
+    /// Infers the type of `concat(a, b, …, axis: k)`. The lowering, which knows the extents, checks them. `None` without
+    /// arguments.
     pub(super) fn concat(&mut self, id: ExprId, given: &[Option<Given>]) -> Option<Ty> {
         let (axis, parts) = given.split_last()?;
         let Some(axis) = axis else { return Some(self.without_axis(id, KernelFn::Concat)) };
@@ -44,7 +45,7 @@ impl Infer<'_> {
         Some(joined.map_or(Ty::Unknown, |(_, t)| Ty::Tensor(t)))
     }
 
-    /// Infers the type of `split(t, n, axis: k)`: a tuple of `n` parts.
+    /// Infers the type of `split(t, n, axis: k)`: a tuple of `n` parts. `None` if `t` or `n` is missing.
     pub(super) fn split(&mut self, given: &[Option<Given>]) -> Option<Ty> {
         let [t, count] = first(given)?;
         let tensor = match self.want_tensor(t.0, &t.1) {

@@ -369,7 +369,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Returns the value of a float literal, including its sign.
+    /// Returns the value of a float literal, including its sign. `None` for other expressions.
     fn float_literal(&self, expr: ExprId) -> Option<f64> {
         match &self.store[expr] {
             Expr::Literal(Literal::Float(x)) => Some(x.value()),

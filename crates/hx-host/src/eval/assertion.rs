@@ -20,6 +20,10 @@ struct Part {
 
 impl<'a> Frame<'a, '_> {
     /// Evaluates `assert(condition, "message")`. If the condition does not hold, the message shows both sides of its comparisons.
+    ///
+    ///
+    /// # Errors
+    /// If the condition is false, is not one bool, or cannot be evaluated.
     pub(super) fn assert(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let [condition, rest @ ..] = args else {
             return Err(self.fail(id, HostError::call("`assert` lacks its condition")));

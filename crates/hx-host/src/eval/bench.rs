@@ -127,6 +127,10 @@ impl<'a> Session<'a> {
     }
 
     /// Repeats the calls of a measure with another candidate. A kernel without that candidate runs the compiler's choice.
+    ///
+    ///
+    /// # Errors
+    /// If a launch or a product fails.
     fn again(&mut self, calls: &Calls, candidate: u32) -> Result<Calls, LaunchError> {
         let mut again = Calls::default();
         for (step, before) in calls.steps.iter().zip(&calls.before) {
@@ -156,6 +160,10 @@ impl<'a> Session<'a> {
     }
 
     /// Times the current group, if it has any statement.
+    ///
+    ///
+    /// # Errors
+    /// If the group measures nothing, or the device cannot time it. The error is placed at the last statement of the group.
     fn finish_group(&mut self) -> EvalResult<()> {
         let Some(recording) = &mut self.recording else { return Ok(()) };
         recording.first = None;
@@ -182,6 +190,10 @@ impl<'a> Session<'a> {
 
 impl<'a> Frame<'_, 'a> {
     /// Evaluates `measure flops x bytes y { … }`.
+    ///
+    ///
+    /// # Errors
+    /// If a quantity is not positive, the block launches nothing, or a statement fails.
     pub(super) fn measure(&mut self, quantities: &[(MeasureKind, ExprId)], block: ExprId) -> EvalResult<()> {
         self.begin(block, Kind::Measure)?;
         let (mut flops, mut bytes) = (None, None);
@@ -252,6 +264,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Returns the number of candidates of a measure, the maximum over its kernels, and announces their launches.
+    ///
+    ///
+    /// # Errors
+    /// If the arguments of a kernel do not fit, or it has errors.
     fn candidates(&mut self, block: ExprId, steps: &[Step]) -> EvalResult<u32> {
         let mut most = 1;
         for step in steps {
@@ -266,7 +282,11 @@ impl<'a> Frame<'_, 'a> {
         Ok(most)
     }
 
-    /// Evaluates `baseline cublas::gemm(a, b, c)`, `baseline copy(bytes)` or `baseline kernel(a, b, c)`.
+    /// Evaluates `baseline cublas::gemm(a, b, c)`, `baseline copy(bytes)` or `baseline kernel(a, b, c)`. If the library is
+    /// missing, the group records that and the bench goes on.
+    ///
+    /// # Errors
+    /// If the call fails, or runs nothing that can be timed.
     pub(super) fn baseline(&mut self, call: ExprId) -> EvalResult<()> {
         self.begin(call, Kind::Baseline)?;
         if let Some(bytes) = self.copied_bytes(call)? {
@@ -298,6 +318,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Times the current group if this statement begins the next one.
+    ///
+    ///
+    /// # Errors
+    /// If no bench is running, another measure is open, or as for [`Session::finish_group`].
     fn begin(&mut self, at: ExprId, kind: Kind) -> EvalResult<()> {
         let Some(recording) = &self.session.recording else {
             let error = HostError::unsupported("kernels are timed by `hx bench` only");
@@ -329,6 +353,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Returns the bytes of `copy(n)` or `copy(tensor)`; `None` for any other call.
+    ///
+    ///
+    /// # Errors
+    /// If there are no bytes, or the argument is neither an integer nor a tensor.
     fn copied_bytes(&mut self, call: ExprId) -> EvalResult<Option<u64>> {
         let body = self.body;
         let Expr::Call { callee, args } = &body.store[call] else { return Ok(None) };
@@ -349,6 +377,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Evaluates `cublas::gemm(a, b, c)`.
+    ///
+    ///
+    /// # Errors
+    /// If the arguments are not three matrices that fit, `c` is held by no variable, or the device has no such library.
     pub(super) fn gemm(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let mut bound = self.args(HostFn::CublasGemm.name(), None, args)?;
         let mut tensor = |name: &str| bound.required(name).and_then(|v| v.tensor());

@@ -11,6 +11,9 @@ use crate::tensor::HostTensor;
 use crate::value::Value;
 
 /// Returns the integer type of a value; a number without a type has 64 bits.
+///
+/// # Errors
+/// If it is no integer. `name` is the function in the message.
 fn integers(name: &str, x: &Value) -> HostResult<DType> {
     match x {
         Value::Int(_) => Ok(DType::I64),
@@ -21,7 +24,10 @@ fn integers(name: &str, x: &Value) -> HostResult<DType> {
     }
 }
 
-/// Evaluates `popcount(x)` and `clz(x)`.
+/// Evaluates `popcount(x)` or `clz(x)`, the bits that are set or the leading zeros of each element.
+///
+/// # Errors
+/// If `x` is no integer.
 pub(super) fn count(operator: Operator, x: &Value) -> HostResult<Value> {
     let dtype = integers(operator.name(), x)?;
     let tensor = x.tensor()?;
@@ -30,6 +36,10 @@ pub(super) fn count(operator: Operator, x: &Value) -> HostResult<Value> {
 }
 
 /// Evaluates `mulhi(a, b)` on integers of one type. A number without a type takes that of the other operand.
+///
+///
+/// # Errors
+/// If the types differ, one is no integer, or the shapes do not broadcast.
 pub(super) fn mulhi(a: &Value, b: &Value) -> HostResult<Value> {
     let name = Operator::Mulhi.name();
     let (x, y) = (integers(name, a)?, integers(name, b)?);
@@ -57,6 +67,10 @@ pub(super) fn mulhi(a: &Value, b: &Value) -> HostResult<Value> {
 }
 
 /// Evaluates `~x`, which flips every bit of each element; a number without a type has 64 bits.
+///
+///
+/// # Errors
+/// If it is a float, or as for [`Value::dense`].
 pub(super) fn not(x: &Value) -> HostResult<Value> {
     let dense = x.dense()?;
     let unsigned = match x {
@@ -72,6 +86,10 @@ pub(super) fn not(x: &Value) -> HostResult<Value> {
 }
 
 /// Evaluates `bitcast(x, T)`: the bits of each element as an element of another type of the same width.
+///
+///
+/// # Errors
+/// If `x` is no tensor, the widths differ, or a type is `bool` or has fewer than 8 bits.
 pub(super) fn bitcast(x: &Value, dtype: DType) -> HostResult<Value> {
     let tensor = match x {
         Value::Tensor(t) => t.clone(),

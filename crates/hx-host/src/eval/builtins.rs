@@ -26,6 +26,10 @@ use crate::tensor::{HostTensor, Tensor, convert_float, convert_int, held_int};
 use crate::value::Value;
 
 /// Calls a function with its arguments.
+///
+///
+/// # Errors
+/// If the arguments do not fit the function, or the function fails.
 pub(super) fn function(session: &mut Session<'_>, builtin: Builtin, args: &mut Args) -> HostResult<Value> {
     let value = match builtin {
         Builtin::Common(function) => common_fn(session, function, args)?,
@@ -50,6 +54,10 @@ fn not_evaluated(name: &str) -> HostError {
 }
 
 /// Calls a function that kernels have too.
+///
+///
+/// # Errors
+/// As for [`function`].
 fn common_fn(session: &mut Session<'_>, function: CommonFn, args: &mut Args) -> HostResult<Value> {
     match function {
         CommonFn::Print => {
@@ -94,6 +102,10 @@ fn common_fn(session: &mut Session<'_>, function: CommonFn, args: &mut Args) -> 
 }
 
 /// Calls a function that only the host has.
+///
+///
+/// # Errors
+/// As for [`function`].
 fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> HostResult<Value> {
     match function {
         HostFn::Randn => randn(session, args),
@@ -219,6 +231,10 @@ fn print(session: &mut Session<'_>, values: &[Value]) {
 }
 
 /// Answers a question about the code of the kernel that was launched last.
+///
+///
+/// # Errors
+/// If the answer is unknown, with the code `UNKNOWN_FACT`, or the code cannot be obtained.
 fn code(
     session: &mut Session<'_>,
     function: HostFn,
@@ -239,6 +255,10 @@ fn code(
 }
 
 /// Evaluates `pack(x, layout)` or `unpack(x, layout)`; `moved` is the function that was called.
+///
+///
+/// # Errors
+/// If `layout` is no layout `shape : stride`, or as for [`pack::pack`].
 fn blocks(
     args: &mut Args,
     moved: fn(&Tensor, &hx_layout::Layout) -> HostResult<Tensor>,
@@ -279,6 +299,10 @@ fn reduction(op: Reduction, args: &mut Args) -> HostResult<Value> {
 }
 
 /// Reduces over the axes that `axis:` names, or over all.
+///
+///
+/// # Errors
+/// If there is no such axis, or as for [`reduce`].
 fn reduced(op: Reduction, x: &Value, args: &mut Args) -> HostResult<Value> {
     let x = x.dense()?;
     let axes = match args.named("axis") {
@@ -293,6 +317,10 @@ fn reduced(op: Reduction, x: &Value, args: &mut Args) -> HostResult<Value> {
 }
 
 /// Returns the value of `keepdims:`; false if the call does not name it.
+///
+///
+/// # Errors
+/// If the value is no bool.
 fn keeps(args: &mut Args) -> HostResult<bool> {
     match args.named("keepdims") {
         None => Ok(false),
@@ -317,8 +345,11 @@ fn fma(a: &Dense, b: &Dense, c: &Dense) -> HostResult<Value> {
     Ok(Value::from_dense(Dense { shape, data: Numbers::Float(values) }))
 }
 
-/// Converts a value to `dtype` as kernels do: integers wrap, floats round. A tensor or list becomes a tensor, a number stays a
-/// number.
+/// Converts a value to `dtype` as kernels do ([`convert_float`], [`convert_int`]). A tensor or list becomes a tensor, a number
+/// stays a number.
+///
+/// # Errors
+/// If the value is no number, tensor or list of these.
 fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
     let number = |bits: u64| Value::from_bits(dtype, bits);
     match x {
@@ -330,12 +361,19 @@ fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
 }
 
 /// Returns `dtype` and `shape`, the first arguments of every function that makes a tensor.
+///
+///
+/// # Errors
+/// If one of them is missing or of another kind.
 fn described(args: &mut Args) -> HostResult<(DType, Vec<usize>)> {
     let dtype = args.required("dtype")?.dtype()?;
     Ok((dtype, args.required("shape")?.shape()?))
 }
 
-/// Returns the seed that the call gives, or the next one of the session.
+/// Returns the seed of the argument `seed:`, or without it that of the session with the next stream.
+///
+/// # Errors
+/// If the argument is no integer.
 fn seed(session: &mut Session<'_>, args: &mut Args) -> HostResult<Seed> {
     match args.named("seed") {
         Some(seed) => Ok(Seed { seed: seed.int()? as u64, stream: 0 }),
@@ -411,6 +449,10 @@ fn load(path: &str) -> HostResult<Value> {
 }
 
 /// Writes one tensor to an `.npy` file, or `[("w", w), ("b", b)]` to a `.safetensors` file.
+///
+///
+/// # Errors
+/// If the value has another form than the ending of the path needs, or as for [`npy::save`] and [`archive::save`].
 fn save(path: &str, value: &Value) -> HostResult<()> {
     let file = Path::new(path);
     if !path.ends_with(".safetensors") {
@@ -431,7 +473,10 @@ fn save(path: &str, value: &Value) -> HostResult<()> {
     archive::save(file, &pairs.iter().map(pair).collect::<HostResult<Vec<_>>>()?)
 }
 
-/// Evaluates `assert_eq(x, y)`.
+/// Evaluates `assert_eq(x, y)`; it always holds in an unchecked evaluation.
+///
+/// # Errors
+/// If the two are not equal or cannot be compared.
 fn equal(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let (x, y) = (args.required("x")?, args.required("y")?);
     args.finish()?;
@@ -469,7 +514,10 @@ fn assume(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     Err(HostError::assertion("`assume` does not hold for this case"))
 }
 
-/// Evaluates `assert_close(x, y, rtol: 1e-3)`.
+/// Evaluates `assert_close(x, y, rtol: 1e-3)`; it always holds in an unchecked evaluation.
+///
+/// # Errors
+/// If the two are not close, no tolerance is given, or one of them is no tensor or number.
 fn close(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let (x, y) = (args.required("x")?, args.required("y")?);
     let mut tolerance = |name: &str| args.named(name).map(|v| v.float()).transpose();

@@ -23,7 +23,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// Takes the next positional argument, or else the one of that name.
+    /// Takes the next positional argument, or else the one of that name. `None` without either.
     pub(super) fn optional(&mut self, name: &str) -> Option<Value> {
         self.positional.pop_front().or_else(|| self.named(name))
     }
@@ -35,7 +35,7 @@ impl Args {
         self.optional(name).ok_or(error)
     }
 
-    /// Takes the argument of that name.
+    /// Takes the argument of that name. `None` if the call has none, or it was taken before.
     pub(super) fn named(&mut self, name: &str) -> Option<Value> {
         let at = self.named.iter().position(|(n, _)| n == name)?;
         Some(self.named.remove(at).1)
@@ -117,6 +117,10 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Calls a value instead of a function: a layout is applied to coordinates.
+    ///
+    ///
+    /// # Errors
+    /// If the value is no layout, or the coordinates do not fit it.
     fn applied(&mut self, id: ExprId, callee: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let called = self.expr(callee)?;
         let Value::Layout(layout) = &called else {

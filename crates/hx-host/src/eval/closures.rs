@@ -41,6 +41,10 @@ impl Frame<'_, '_> {
 
 impl Session<'_> {
     /// Calls a closure with these arguments.
+    ///
+    ///
+    /// # Errors
+    /// If their number is wrong, or the closure's body fails. The error has its place in the closure.
     pub(super) fn apply(&mut self, closure: &Closure, args: Vec<Value>) -> EvalResult<Value> {
         let db = self.db;
         let gone = |what: String| EvalError {
@@ -106,7 +110,7 @@ impl Along {
         Ok(Along { tensors, tuple, axis, extent, op })
     }
 
-    /// Returns the slice at a position of the axis, in the form that the operator takes.
+    /// Returns the slice at a position of the axis, from 0: a tuple of slices if the tensors were given as a tuple.
     fn slice(&self, at: usize) -> HostResult<Value> {
         let mut indices = vec![Index::Range(None, None); self.axis];
         indices.push(Index::At(at as i64));
@@ -118,6 +122,10 @@ impl Along {
     }
 
     /// Joins slices along the axis.
+    ///
+    ///
+    /// # Errors
+    /// If their shapes differ, or one is no tuple with as many parts as there are tensors, if these were given as a tuple.
     fn stack(&self, slices: Vec<Value>) -> HostResult<Value> {
         let one = |slices: Vec<Value>| {
             let stacked = Tensor::from_dense(Value::List(slices.into()).dense()?);
@@ -146,6 +154,10 @@ impl Along {
 }
 
 /// Evaluates `reduce(t, axis: 1, op: |a, b| …)`, which removes the axis, or `scan`, which keeps it and returns every prefix.
+///
+///
+/// # Errors
+/// If the arguments do not fit, the axis has no elements, or the operator fails.
 pub(super) fn along(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Result<Value, Failure> {
     let (name, keeps) = (function.name(), function == HostFn::Scan);
     let along = Along::new(args)?;

@@ -81,6 +81,10 @@ impl<'a> Session<'a> {
 
 impl Frame<'_, '_> {
     /// Binds the values of one case to the variables of the `forall`.
+    ///
+    ///
+    /// # Errors
+    /// If a pattern does not fit its value.
     pub(super) fn bind_variables(&mut self, values: &[Value]) -> EvalResult<()> {
         let body = self.body;
         self.session.forall = (!body.forall.is_empty()).then_some(false);

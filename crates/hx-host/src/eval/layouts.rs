@@ -11,6 +11,10 @@ use crate::error::{HostError, HostResult};
 use crate::value::Value;
 
 /// Calls a function of the algebra. The table of built-in names has its parameters, and `hx-layout` knows it by its name.
+///
+///
+/// # Errors
+/// If an argument is missing or is no part of a layout, or the algebra refuses the call.
 pub(super) fn function(builtin: Builtin, args: &mut Args) -> HostResult<Value> {
     let mut values = Vec::new();
     for param in builtin.params().unwrap_or_default() {
@@ -25,21 +29,37 @@ pub(super) fn function(builtin: Builtin, args: &mut Args) -> HostResult<Value> {
 }
 
 /// Evaluates `a ∘ b`.
+///
+///
+/// # Errors
+/// If an operand is no layout, or the two do not compose.
 pub(super) fn compose(a: &Value, b: &Value) -> HostResult<Value> {
     from_algebra(algebra::compose(&to_algebra(a)?, &to_algebra(b)?).map_err(HostError::ty)?)
 }
 
 /// Reports whether two layouts are the same function.
+///
+///
+/// # Errors
+/// If the algebra cannot decide it.
 pub(super) fn equal(a: &Algebra, b: &Algebra) -> HostResult<bool> {
     algebra::equal(a, b).map_err(HostError::ty)
 }
 
 /// Evaluates a field of a layout: `shape`, `stride`, `size`, `cosize` or `rank`.
+///
+///
+/// # Errors
+/// If this kind of layout has no such field.
 pub(super) fn field(layout: &Algebra, name: &str) -> HostResult<Value> {
     from_algebra(algebra::call(name, std::slice::from_ref(layout)).map_err(HostError::ty)?)
 }
 
 /// Converts a host value to a value of the algebra: an integer, `_`, a tuple, a text or a layout.
+///
+///
+/// # Errors
+/// If it is another value.
 fn to_algebra(value: &Value) -> HostResult<Algebra> {
     Ok(match value {
         Value::Int(i) => Algebra::Int(*i),
@@ -68,6 +88,10 @@ fn from_algebra(value: Algebra) -> HostResult<Value> {
 
 impl Frame<'_, '_> {
     /// Evaluates `(warp: 4, lane: 8) : (32, 1)`.
+    ///
+    ///
+    /// # Errors
+    /// If shape and stride do not fit together, or cannot be evaluated.
     pub(super) fn layout(&mut self, id: ExprId, shape: ExprId, stride: ExprId) -> EvalResult<Value> {
         let (shape, stride) = (self.labeled(shape)?, self.labeled(stride)?);
         let made = algebra::layout(&shape, &stride).map_err(HostError::ty).and_then(from_algebra);
@@ -75,6 +99,10 @@ impl Frame<'_, '_> {
     }
 
     /// Evaluates `linear((lane: [1, 2], register: [4]), (index: 8))`. The labels of its arguments name the dimensions.
+    ///
+    ///
+    /// # Errors
+    /// If an argument cannot be evaluated, or the arguments make no linear layout.
     pub(super) fn linear(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
@@ -88,7 +116,10 @@ impl Frame<'_, '_> {
         self.at(id, made)
     }
 
-    /// Evaluates a tuple and keeps the labels of its entries.
+    /// Evaluates a tuple and keeps the labels of its entries; any other expression has none.
+    ///
+    /// # Errors
+    /// If a part cannot be evaluated, or is no part of a layout.
     fn labeled(&mut self, id: ExprId) -> EvalResult<Algebra> {
         let body = self.body;
         if let Expr::Tuple(fields) = &body.store[id] {
@@ -103,6 +134,10 @@ impl Frame<'_, '_> {
     }
 
     /// Evaluates `swizzle<3, 3, 3>`.
+    ///
+    ///
+    /// # Errors
+    /// If an argument is no integer, or the numbers make no swizzle.
     pub(super) fn swizzle(&mut self, id: ExprId, generics: &[GenericArg]) -> EvalResult<Value> {
         let mut numbers = Vec::with_capacity(generics.len());
         for generic in generics {
@@ -114,6 +149,10 @@ impl Frame<'_, '_> {
     }
 
     /// Evaluates `l(i)` and `l((i, j))`: applies a layout to a coordinate.
+    ///
+    ///
+    /// # Errors
+    /// If the coordinate does not fit the layout.
     pub(super) fn apply(&mut self, id: ExprId, layout: &Algebra, args: &[ExprId]) -> EvalResult<Value> {
         let mut coord = Vec::with_capacity(args.len());
         for arg in args {

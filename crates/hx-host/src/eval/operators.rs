@@ -26,6 +26,10 @@ impl Frame<'_, '_> {
 }
 
 /// Evaluates `a op b`.
+///
+///
+/// # Errors
+/// If the operator does not take such values, and as for [`arith::binary`].
 pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
     let elementwise = |op: Binary| {
         let (x, y) = operands(op.symbol(), a, b)?;
@@ -106,7 +110,10 @@ fn equality(op: CmpOp, a: &Value, b: &Value) -> Option<HostResult<Value>> {
     Some(same(a, b).map(|equal| Value::Bool(equal == (op == CmpOp::Eq))))
 }
 
-/// Reports whether two values are equal as a whole. Tensors are compared by shape and elements.
+/// Reports whether two values are equal as a whole. Numbers and tensors are compared by shape and elements.
+///
+/// # Errors
+/// If values of these kinds cannot be compared, such as a string and a layout.
 pub(super) fn same(a: &Value, b: &Value) -> HostResult<bool> {
     Ok(match (a, b) {
         (Value::Unit, Value::Unit) | (Value::Auto, Value::Auto) | (Value::Wildcard, Value::Wildcard) => true,
@@ -166,7 +173,10 @@ pub const LAYOUT_FIELDS: [(&str, &str); 5] = [
     ("rank", "the number of modes"),
 ];
 
-/// Evaluates `base.name`.
+/// Evaluates `base.name` for a tensor, a layout or a file of tensors.
+///
+/// # Errors
+/// If the value has no such field.
 pub(super) fn field(base: &Value, name: &str) -> HostResult<Value> {
     let ints = |dims: &[usize]| Value::Tuple(dims.iter().map(|&d| Value::Int(d as i64)).collect());
     match (base, name) {
@@ -187,7 +197,10 @@ pub(super) fn field(base: &Value, name: &str) -> HostResult<Value> {
     }
 }
 
-/// Evaluates `base[indices]`.
+/// Evaluates `base[indices]` for a tensor, a list or a tuple.
+///
+/// # Errors
+/// If an index lies outside, or the value does not take such indices.
 pub(super) fn index(base: &Value, indices: &[Index]) -> HostResult<Value> {
     match (base, indices) {
         (Value::Tensor(t), _) => t.index(indices).map(Value::from_view),

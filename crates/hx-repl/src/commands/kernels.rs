@@ -38,7 +38,7 @@ pub(super) struct Meant {
 }
 
 impl Session {
-    /// Returns the kernel of that name or path.
+    /// Returns the kernel of that name or path. `None` if it means no kernel.
     pub(super) fn kernel(&self, name: &str) -> Option<ItemKey> {
         match self.lookup(name) {
             Some(PathTarget::Item(item @ Item::Kernel(_))) => Some(item.key(&self.db)),

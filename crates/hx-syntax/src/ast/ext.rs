@@ -82,14 +82,14 @@ impl Path {
         segments.next().is_none().then_some(first)
     }
 
-    /// Returns the last segment, which is the name of the path's target.
+    /// Returns the last segment, which is the name of the path's target; `None` in broken code.
     pub fn last_segment(&self) -> Option<NameRef> {
         self.segments().last()
     }
 }
 
 impl Literal {
-    /// Returns the token of the literal; a literal has only one.
+    /// Returns the token of the literal, which has only one; `None` in broken code.
     pub fn token(&self) -> Option<SyntaxToken> {
         self.syntax()
             .children_with_tokens()
@@ -97,7 +97,7 @@ impl Literal {
             .find(|token| !token.kind().is_trivia())
     }
 
-    /// Returns the value of the literal.
+    /// Returns the value of the literal; `None` in broken code.
     pub fn kind(&self) -> Option<LiteralKind> {
         let token = self.token()?;
         Some(match token.kind() {
@@ -174,7 +174,8 @@ impl NamedType {
 }
 
 impl Param {
-    /// Returns the type, if it is a named one (a scalar or a tensor).
+    /// Returns the type if it is a named one, such as a scalar or a tensor; `None` for a tuple or a function, and in broken
+    /// code.
     pub fn named_type(&self) -> Option<NamedType> {
         match self.ty()? {
             Type::NamedType(ty) => Some(ty),
@@ -242,7 +243,7 @@ impl Item {
         }
     }
 
-    /// Returns the keyword that starts the item.
+    /// Returns the keyword that starts the item; `None` in broken code.
     pub fn keyword(&self) -> Option<SyntaxToken> {
         self.syntax()
             .children_with_tokens()

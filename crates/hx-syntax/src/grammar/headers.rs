@@ -113,7 +113,7 @@ pub(super) fn clauses(p: &mut Parser<'_>, allowed: Clauses) {
     }
 }
 
-/// Returns the kind of the clause that starts here, and its keyword.
+/// Returns the kind of the clause that starts here, and its keyword. `None` if no clause starts here.
 fn clause_kind(p: &Parser<'_>) -> Option<(SyntaxKind, SyntaxKind)> {
     match p.current() {
         T![where] => Some((WHERE_CLAUSE, T![where])),

@@ -83,6 +83,11 @@ fn failed(error: &SpecError, output: &Output) -> Exit {
 }
 
 /// Serves the clients of a connection file.
+///
+///
+/// # Errors
+/// The exit code, after the reason was reported: `Environment` if a port cannot be used, otherwise that of the connection file
+/// or of the settings.
 fn kernel(args: &KernelArgs, output: &Output) -> Result<Exit, Exit> {
     let connection = connection(&args.connection, output)?;
     let mut db = Database::default();

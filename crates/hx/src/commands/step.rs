@@ -142,6 +142,10 @@ fn reason(loaded: &Loaded, error: &StepError) -> String {
 }
 
 /// Runs the commands of `-c` if there are any; otherwise prompts on a terminal, or reads a script from stdin.
+///
+///
+/// # Errors
+/// If stdin cannot be read or stdout cannot be written.
 fn talk(stepper: &mut Stepper<'_>, args: &StepArgs, output: &Output) -> io::Result<()> {
     let mut begin = String::new();
     if let Some(thread) = args.thread.filter(|thread| !stepper.set_thread(*thread)) {

@@ -129,6 +129,11 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
 }
 
 /// Runs tests again whenever a file changes, until Ctrl-C.
+///
+///
+/// # Errors
+/// `Exit::Environment` if a folder cannot be watched, and the exit codes of a run that cannot begin; the reason has been
+/// reported.
 fn watched(
     runner: &mut Runner<'_>,
     loaded: &mut Loaded,

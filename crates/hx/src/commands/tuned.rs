@@ -47,6 +47,10 @@ pub(super) fn tuned(
 }
 
 /// Reads the tuned file of a command that takes tuned arguments without `--tuned`, as [`tuned`]; `None` with `--no-tuned`.
+///
+///
+/// # Errors
+/// As for [`tuned`].
 pub(super) fn tuned_by_default(
     loaded: &mut Loaded,
     path: &str,
@@ -56,8 +60,8 @@ pub(super) fn tuned_by_default(
     if args.no_tuned { Ok(None) } else { tuned(loaded, path, args.tuned.as_deref(), output) }
 }
 
-/// Returns the results for launches on a machine. The simulator takes them only if `--tuned` was given: results of a GPU must not
-/// change those of another machine unasked.
+/// Returns the results for launches on a machine. The simulator takes them only if `--tuned` was given: results of a GPU must
+/// not change those of another machine unasked. `None` without a tuned file.
 pub(super) fn on<'t>(machine: &Machine, tuned: Option<&'t Tuned>, args: &TunedArgs) -> Option<&'t Tuned> {
     tuned.filter(|_| machine.is_gpu() || args.tuned.is_some())
 }
