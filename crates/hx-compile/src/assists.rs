@@ -93,7 +93,7 @@ fn is_pinned(program: &TileProgram, tensor: TensorId) -> bool {
     }
 }
 
-/// Returns the layout of a tensor in the form of a pin.
+/// Returns the layout of a tensor in the form of a pin; `None` if the solution has none for it.
 fn layout_of(solution: &Solution, tensor: TensorId) -> Option<ComposedLayout> {
     if let Some(held) = solution.registers.get(&tensor) {
         return Some(ComposedLayout::plain(held.layout.clone()));

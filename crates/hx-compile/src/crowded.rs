@@ -20,7 +20,8 @@ pub(crate) struct Crowded {
 /// An operation, with the tensors that are held across it and the registers that each takes, the largest first.
 pub(crate) type Across = (OpId, Vec<(TensorId, i64)>);
 
-/// Something that takes registers, the number that it takes, and the number that each of its threads has.
+/// A tensor or an operation, the 32-bit registers of each thread that it takes, and the registers that a thread of its scope
+/// has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Crowd<T> {
     pub(crate) of: T,
@@ -89,7 +90,8 @@ fn registers(program: &TileProgram, solution: &Solution, tensor: TensorId) -> i6
     registers_of(program, tensor, values)
 }
 
-/// Returns the fewest threads, of those tried, with which the tensors of a crowded instance fit.
+/// Returns the fewest threads with which the tensors of a crowded instance fit, of the doubles of its own number up to the
+/// limit of the target; `None` if they fit with none of these.
 #[salsa::tracked]
 pub(crate) fn roomier_threads<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<u32> {
     let lowered = tile_program(db, instance).as_ref().ok()?;

@@ -29,7 +29,7 @@ pub fn estimate_of_launch<'db>(
     Some(hx_synth::estimate_any(&program, solution, dims))
 }
 
-/// Returns [`estimate`] as text.
+/// Returns [`estimate`] as text; `None` if there is no estimate.
 pub fn estimate_as_text<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<String> {
     let lowered = routed_program(db, instance).as_ref().ok()?;
     let solution = solution(db, instance).as_ref().ok()?;

@@ -35,6 +35,9 @@ pub enum Stop {
 }
 
 /// Returns the tile program of an instance: operations on typed tensors, without layouts.
+///
+/// # Errors
+/// If the kernel has errors ([`Stop::Unsound`]), or it has no tile program ([`Stop::Program`]).
 pub fn tile_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> &'db Result<Lowered, Stop> {
     of_form::tile_program(db, instance.form(db))
 }

@@ -5,14 +5,16 @@ use hx_hir::{Item, StmtId, body_source_map};
 
 use crate::Db;
 
-/// Returns the innermost statement of an item's body that contains a range. Both are relative to the item.
+/// Returns the innermost statement of an item's body that contains a range; `None` if there is none. Both are relative to the
+/// item.
 pub(crate) fn statement<'db>(db: &'db dyn Db, item: Item<'db>, range: TextRange) -> Option<TextRange> {
     let map = body_source_map(db, item)?;
     let around = map.stmts.iter().filter(|(_, found): &(StmtId, _)| found.contains_range(range));
     around.map(|(_, found)| *found).min_by_key(|found| found.len())
 }
 
-/// Returns the innermost statement of an item's body that contains another statement. Both are relative to the item.
+/// Returns the innermost statement of an item's body that contains another statement; `None` if there is none. Both are
+/// relative to the item.
 pub(crate) fn statement_around<'db>(db: &'db dyn Db, item: Item<'db>, stmt: TextRange) -> Option<TextRange> {
     let map = body_source_map(db, item)?;
     let around = map.stmts.iter().map(|(_, found)| *found);
@@ -30,7 +32,7 @@ pub(crate) fn statements_in<'db>(db: &'db dyn Db, item: Item<'db>, range: TextRa
     found
 }
 
-/// Returns the last statement of an item's body, relative to the item.
+/// Returns the last statement of an item's body, relative to the item; `None` if the body is empty.
 pub(crate) fn last_statement<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<TextRange> {
     let map = body_source_map(db, item)?;
     let all = map.stmts.iter().map(|(_, found)| *found);

@@ -81,7 +81,7 @@ mod of_form {
         }
     }
 
-    /// Returns the form without the divisors of dimensions that an equality relates to others; `None` if there are none.
+    /// Returns the form without the divisors of the dimensions in comparisons by `==` and `!=`; `None` if there are none.
     pub(super) fn weaker<'db>(db: &'db dyn Db, form: Form<'db>) -> Option<Form<'db>> {
         let lowered = program_of_form(db, form).as_ref().ok()?;
         let mut names = BTreeSet::new();

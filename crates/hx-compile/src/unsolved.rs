@@ -41,7 +41,7 @@ pub struct OtherValue {
     pub new: i64,
 }
 
-/// Returns values of single compile-time parameters with which an instance without layouts has some.
+/// Returns values of single compile-time parameters with which an instance without layouts has layouts.
 #[salsa::tracked]
 pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherValue> {
     let (Ok(lowered), Err(Stop::Layouts(failure))) = (tile_program(db, instance), solution(db, instance))
@@ -74,7 +74,7 @@ pub(crate) fn with_value<'db>(
     instance.with_args(db, args)
 }
 
-/// Halves a value again and again, as is done with sizes of tiles.
+/// Returns the value halved once, twice and so on, down to 1 and at most [`VALUES`] times, as sizes of tiles are.
 pub(crate) fn halves(old: i64) -> impl Iterator<Item = i64> {
     std::iter::successors(Some(old / 2), |x| Some(x / 2)).take(VALUES).take_while(|x| *x > 0)
 }

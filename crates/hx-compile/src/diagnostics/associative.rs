@@ -69,8 +69,8 @@ enum Tier {
 }
 
 impl Tier {
-    /// Returns the values of an operand of a type. The components of a tuple often depend on each other, as a flag and a value do, so
-    /// fewer are tried there.
+    /// Returns the values of an operand of a type, as bits of its [`wide`] type. The components of a tuple often depend on each
+    /// other, as a flag and a value do, so fewer are tried there.
     fn values(self, dtype: DType, tuple: bool) -> Vec<u64> {
         let numbers: &[f64] = match (self, dtype.is_float()) {
             _ if dtype == DType::Bool => &[0.0, 1.0],

@@ -109,7 +109,7 @@ impl<'l> Ends<'l> {
     }
 }
 
-/// Returns the function that the text of an operation calls.
+/// Returns the name of the function with which the text of an operation begins; `scan` if it begins with no name.
 fn called(places: &Places<'_>, (file, range): (SourceFile, TextRange)) -> String {
     let text = file.text(places.db).get(std::ops::Range::<usize>::from(range)).unwrap_or_default();
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -132,7 +132,7 @@ fn changed(
     (place != at && Some(place) != load).then_some(place)
 }
 
-/// Says which value of the padding changes no result.
+/// Says which value of the padding changes no result; `None` if that depends on the operator or the loop.
 fn neutral(mixture: &Mixture) -> Option<String> {
     let dtype = mixture.value.dtype;
     let least = if dtype.is_float() { "-inf".to_owned() } else { format!("{}", dtype.min_value()) };

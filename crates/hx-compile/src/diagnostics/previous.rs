@@ -124,7 +124,8 @@ impl<'a> Teller<'a> {
         Some(Fix { title: title.to_owned(), edits, applicability: Applicability::Verified })
     }
 
-    /// Returns the statement around a statement that belongs to the scope itself.
+    /// Returns the outermost statement around a statement that belongs to the scope itself, to the block or to its role; `None`
+    /// if there is none.
     fn outermost(self, stmt: TextRange, scope: ScopeId) -> Option<TextRange> {
         let mut around = vec![stmt];
         while let Some(next) = self.places.statement_around(*around.last()?) {

@@ -10,7 +10,7 @@ use hx_tile::{OpId, OpKind, SyncOp, TensorId};
 use super::Places;
 use super::sync::{apart, indentation, lines_before, statement_of, unsignalled, with_space_before};
 
-/// The most loop counts that a note names, and the longest expression of one.
+/// The most loop counts that a note names, and the longest expression of one, in bytes.
 const COUNTS: usize = 3;
 const LONGEST: usize = 40;
 

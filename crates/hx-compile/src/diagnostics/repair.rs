@@ -206,7 +206,8 @@ fn spaced(layout: &str) -> String {
     layout.replace(", ", ",").replace(',', ", ").replace(':', " : ")
 }
 
-/// Returns the place where an operation names a tensor that it reads.
+/// Returns the place where an operation names a tensor that it reads; `None` if its text names the tensor several times or not
+/// at all.
 fn operand(
     places: &Places<'_>,
     lowered: &Lowered,

@@ -7,7 +7,7 @@ use hx_sync::protocol::{Open, Why};
 use super::Places;
 use super::sync::statement_of;
 
-/// The longest expression that a message shows.
+/// The longest expression that a message shows, in bytes.
 const LONGEST: usize = 60;
 
 /// Returns the warning that a kernel was not checked, with all reasons; `None` if everything was decided.

@@ -99,7 +99,7 @@ impl Mixture {
     }
 }
 
-/// Returns the rounds of the loop that counts with a symbol.
+/// Returns the bounds, `start..end`, of the loop over a range that counts with a symbol; `None` if there is no such loop.
 fn range_of<'p>(stmts: &'p [Stmt], counter: &Symbol) -> Option<(&'p Expr, &'p Expr)> {
     stmts.iter().find_map(|stmt| match stmt {
         Stmt::For { var, rounds: Rounds::Range { start, end, .. }, .. } if var == counter => {
@@ -109,7 +109,8 @@ fn range_of<'p>(stmts: &'p [Stmt], counter: &Symbol) -> Option<(&'p Expr, &'p Ex
     })
 }
 
-/// Reports whether the result of operation `from` contributes to an operand of operation `to`.
+/// Reports whether the result of operation `from` contributes to a tensor of operation `to` by way of registers and shared
+/// memory, or the two are one operation.
 pub(crate) fn leads_to(program: &TileProgram, from: OpId, to: OpId) -> bool {
     let ops = program.ops(1.0);
     let Some(last) = program.op(to) else { return false };

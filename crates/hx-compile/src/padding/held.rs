@@ -45,7 +45,7 @@ pub(crate) struct Pad {
     pub(crate) at: OpId,
     /// Whether the elements have this value on every path.
     pub(crate) certain: bool,
-    /// The operation that combined elements of the tensor with the padding, which is no neutral element.
+    /// The operation that combined elements of the tensor with the padding, which is no neutral element; `None` if none has.
     pub(crate) mixed: Option<(OpId, Way)>,
     /// Whether each element repeats one of the tensor, as the sums behind the last element of a scan do.
     pub(crate) repeats: bool,
@@ -53,7 +53,8 @@ pub(crate) struct Pad {
     pub(crate) carried: Carried,
     /// Whether the tensor has other elements of the same coordinates: stages of a ring, of which the coordinate is not followed.
     pub(crate) ring: bool,
-    /// The operation that acquired the stage in which the elements are.
+    /// The operation that acquired the stage of a pipeline in which the elements are; `None` if they are in no stage that
+    /// copies fill.
     pub(crate) stage: Option<OpId>,
     /// The counters and variables whose value before their last change the region mentions.
     pub(crate) aged: BTreeSet<Symbol>,
@@ -71,10 +72,10 @@ pub(crate) enum Form {
     Bit(Cond),
 }
 
-/// The elements of a tensor.
+/// The state of a tensor in the analysis: the values that its elements may have, and its padding.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Held {
-    /// The elements that are no padding.
+    /// The values that the elements may have that are no padding.
     pub(crate) data: Number,
     pub(crate) form: Option<Form>,
     pub(crate) pads: Vec<Pad>,

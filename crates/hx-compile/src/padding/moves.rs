@@ -10,7 +10,8 @@ use super::region::{Region, along, axis_of, earlier};
 use super::rings::Filled;
 use super::walk::Walk;
 
-/// The end or the start of what a view shows along a dimension, as a coordinate of the base.
+/// An edge of a view along dimension `dim` of its base: an element of the view exists if its coordinate is at least 0 and below
+/// `end`.
 pub(crate) struct Guard {
     dim: usize,
     /// The coordinate of an element of the view, and that of its first element.
@@ -203,7 +204,7 @@ impl<'a> Walk<'a> {
         index.high < 0.0 || most.is_some_and(|most| index.low >= most as f64)
     }
 
-    /// Returns a part of a register or shared tensor.
+    /// Returns the state of the part of a register or shared tensor that a view shows.
     pub(crate) fn part(&mut self, tensor: TensorId, view: &View) -> Held {
         let held = self.held(tensor);
         if view.picked.is_some() {

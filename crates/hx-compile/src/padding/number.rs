@@ -18,7 +18,7 @@ pub(crate) struct Number {
     pub(crate) high: f64,
     /// The only value, if there is one.
     pub(crate) bits: Option<u64>,
-    /// The input that has the same value.
+    /// The number of the input that always has the same value; `None` if no input has.
     pub(crate) same: Option<u32>,
     /// Whether an element beyond an edge took part.
     pub(crate) padding: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Number {
     pub(crate) given: bool,
     /// Whether it is made of the bits of a value that the source names for padding.
     pub(crate) packed: bool,
-    /// Whether it is a number of the block that nothing else is known of.
+    /// Whether it is made of numbers of the block and constants alone, so that all elements have it.
     pub(crate) uniform: bool,
     /// Whether it may be NaN.
     pub(crate) nan: bool,
@@ -315,7 +315,8 @@ fn square(a: &Number) -> (f64, f64) {
     (least * least, most * most)
 }
 
-/// Returns the sign of a factor of an infinity. Numbers of the block are taken to be positive.
+/// Returns the sign of a factor of an infinity; `None` for 0, and if the sign is unknown. Numbers of the block are taken to be
+/// positive.
 fn sign(x: &Number) -> Option<f64> {
     if x.is(0.0) {
         None
@@ -359,13 +360,13 @@ fn quotient(a: &Number, b: &Number) -> (f64, f64) {
     }
 }
 
-/// Reports whether the source says what each operand that is padding is.
+/// Reports whether some operand is padding, and the source gives the value of each operand that is.
 fn told(args: &[Number]) -> bool {
     let mut padded = args.iter().filter(|arg| arg.padding);
     args.iter().any(|arg| arg.padding) && padded.all(|arg| arg.told)
 }
 
-/// Returns the operand whose value the result has, whatever that is.
+/// Returns the operand that the result equals, as the other operand of a sum with 0; `None` if the result may equal neither.
 fn kept(operator: Operator, args: &[Number]) -> Option<Number> {
     use Operator::*;
     let [a, rest @ ..] = args else { return None };

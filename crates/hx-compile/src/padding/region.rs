@@ -34,7 +34,7 @@ pub(crate) fn variable(symbol: &Symbol) -> Symbol {
     }
 }
 
-/// Returns the axis whose coordinate the symbol is.
+/// Returns the axis whose coordinate the symbol is; `None` for other symbols.
 pub(crate) fn axis_of(symbol: &Symbol) -> Option<usize> {
     match symbol {
         Symbol::Var(_, number) if *number >= u32::MAX - 64 => Some((u32::MAX - number) as usize),
@@ -146,9 +146,11 @@ pub(crate) struct Ground {
     pub(crate) counters: Vec<(Symbol, Expr)>,
     /// The integers that never change, in terms of others.
     pub(crate) defined: BTreeMap<Symbol, Expr>,
-    /// The proofs so far: by a hash of the facts, the expressions that are at least 0 in a region, or not proven to be.
+    /// The proofs so far, by a hash of the facts, the expressions of a region and another expression: whether that one is
+    /// proven to be at least 0 in the region.
     proven: HashMap<(u64, Vec<Expr>, Expr), bool>,
-    /// The expressions that are below 0, or not proven to be, at all coordinates of a tensor of a shape, by a hash of the facts.
+    /// By a hash of the facts, an expression and the shape of a tensor: whether the expression is proven to be below 0 at all
+    /// coordinates of the tensor.
     empty: HashMap<(u64, Expr, Vec<i64>), bool>,
     /// The work of these proofs, in proofs of small expressions.
     work: usize,
@@ -295,12 +297,14 @@ impl Ground {
         found
     }
 
-    /// States that an expression is at least 0.
+    /// Adds to the facts that an expression is at least 0, and what follows. Returns the facts that are new, for
+    /// [`Facts::forget`].
     pub(crate) fn state(&mut self, e: &Expr) -> Vec<Expr> {
         self.holds(&at_least_0(e))
     }
 
-    /// States a condition, and what follows from it for the dividends of quotients. Returns the statements that are new.
+    /// Adds to the facts a condition, and what follows from it for the dividends of quotients. Returns the facts that are new,
+    /// for [`Facts::forget`].
     pub(crate) fn holds(&mut self, cond: &Cond) -> Vec<Expr> {
         let mut stated = self.facts.holds(cond);
         for e in stated.clone() {

@@ -73,7 +73,8 @@ impl Rings {
     }
 }
 
-/// Collects which scopes acquire and wait for the stages of which pipelines, and the pipelines of which stages are skipped.
+/// Collects, for each pipeline and scope, whether the scope acquires stages and whether it waits for them, and the pipelines of
+/// which stages are skipped.
 fn scopes_of(stmts: &[Stmt], pipes: &mut BTreeMap<(PipeId, ScopeId), [bool; 2]>, skipped: &mut Vec<PipeId>) {
     for op in stmts.iter().flat_map(Stmt::ops) {
         let OpKind::Sync(sync) = &op.kind else { continue };

@@ -192,7 +192,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns what filled the stage that a view shows, if a wait returned it.
+    /// Returns the acquires that may have filled the stage that a view shows; `None` if no wait returned the stage, or they are
+    /// not known.
     pub(crate) fn filled(&self, view: &View) -> Option<Vec<Filled>> {
         let symbols = view.offsets.iter().flat_map(Expr::symbols);
         let mut waits = symbols.filter_map(|symbol| self.waited.get(&symbol));

@@ -24,12 +24,12 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// Checks a kernel and its fixes.
+/// Compares the findings about the kernel with this body, then applies all fixes and expects no finding.
 fn check(body: &str, expected: Expect) {
     check_fixes(&kernel(body), expected);
 }
 
-/// Checks that a kernel is right.
+/// Checks that the kernel with this body has no finding.
 fn right(body: &str) {
     check(body, expect![""]);
 }
@@ -283,7 +283,7 @@ fn a_path_needs_conditions_that_hold_together() {
     );
 }
 
-/// Groups with the same task store for themselves.
+/// The wait for the store is in the role that stores, and its fix as well.
 #[test]
 fn the_stores_of_a_role_are_waited_for_in_the_role() {
     let text = |wait: &str| {

@@ -55,8 +55,8 @@ impl<'db> Ranking<'db> {
         legal
     }
 
-    /// Returns the kernel's defaults with the fixed arguments: their forecast, and the values of all parameters. Each is `None` if
-    /// they are illegal, or if a parameter has no default.
+    /// Returns the kernel's defaults with the fixed arguments: their forecast, and the values of all parameters. The forecast
+    /// is `None` if they are illegal. Both are `None` if they have no tile program, as when a parameter has no default.
     pub(super) fn default(&self, fixed: &CtArgs) -> (Option<Candidate>, Option<CtArgs>) {
         let lowered = self.lowered(fixed);
         let estimate = solved(&lowered, self.target, &self.known).ok();

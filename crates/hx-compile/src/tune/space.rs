@@ -35,7 +35,7 @@ pub(super) struct Allowed {
 
 impl<'db> Space<'db> {
     /// # Errors
-    /// If the launch lacks a dimension or an argument.
+    /// If `shape` lacks a dimension, or a parameter has no axis, no default and no argument.
     pub(super) fn new(
         db: &'db dyn Db,
         kernel: Sound<Kernel<'db>>,
@@ -100,7 +100,7 @@ impl<'db> Space<'db> {
     }
 
     /// Evaluates the conditions that are ready at this depth and not before. If one does not hold, counts as refused all
-    /// combinations that begin with the values of `args`.
+    /// combinations that begin with the values of `args`, and returns true.
     fn refuse(&self, depth: usize, args: &CtArgs, found: &mut Allowed) -> bool {
         if !self.ready.contains(&depth) {
             return false;
@@ -170,7 +170,8 @@ fn ready(signature: &KernelSignature, names: &Names, axes: &[Axis], shape: &Shap
     signature.wheres.iter().map(|clause| latest(signature, names, clause.condition, &last)).collect()
 }
 
-/// Returns the largest entry of `last` of a parameter that an expression mentions.
+/// Returns the largest entry of `last`, which is indexed by parameter, of a parameter that an expression mentions; 0 if it
+/// mentions none.
 fn latest(signature: &KernelSignature, names: &Names, expr: ExprId, last: &[usize]) -> usize {
     let (mut most, mut open, mut seen) = (0, vec![expr], BTreeSet::new());
     while let Some(expr) = open.pop() {
