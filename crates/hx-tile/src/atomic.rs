@@ -8,11 +8,11 @@ use crate::{TensorId, View};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Atomic {
     pub op: AtomicOp,
-    /// The register tensor whose elements the operation combines with memory; a load sets it.
+    /// The register tensor whose elements the operation stores or combines with memory; a load sets it.
     pub value: TensorId,
     /// The values that a compare-exchange expects in memory.
     pub compare: Option<TensorId>,
-    /// Gets the elements as they were before, if somebody uses them.
+    /// Gets the elements as they were before; `None` if nobody uses them.
     pub old: Option<TensorId>,
     pub memory: View,
     pub order: MemoryOrder,
@@ -82,7 +82,7 @@ impl MemoryScope {
 }
 
 impl Atomic {
-    /// Reports whether the operation reads the element for a load: its register tensor is a result.
+    /// Reports whether the access is a load, whose register tensor is a result.
     pub fn is_load(&self) -> bool {
         self.op == AtomicOp::Load
     }

@@ -54,7 +54,7 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Returns the register tensor, if the access is to one.
+    /// Returns the register tensor; `None` for an access to other memory.
     pub fn register(&self) -> Option<TensorId> {
         match self.base() {
             Base::Register(tensor) => Some(tensor),

@@ -23,7 +23,8 @@ pub enum Scalar {
     Index { axis: usize },
     /// An integer that is the same for the whole block. In a thread program it may depend on the thread.
     Integer { value: Expr, dtype: DType },
-    /// A number of the block that is not an integer. A [`crate::Stmt::LetNumber`] or [`crate::Stmt::LoadScalar`] defines it.
+    /// A number of the block that is not an integer. A [`crate::Stmt::LetNumber`], a [`crate::Stmt::LoadScalar`] or a
+    /// [`crate::OpKind::ReadNumber`] defines it.
     Var { var: Symbol, dtype: DType },
     /// A floating-point parameter of the kernel.
     Param { name: String, dtype: DType },
@@ -31,7 +32,8 @@ pub enum Scalar {
     Const { bits: u64, dtype: DType },
     /// An operator on operands of type `dtype`; the condition of [`Operator::Select`] is a `bool`.
     Apply { operator: Operator, dtype: DType, args: Vec<Scalar> },
-    /// A conversion that rounds to nearest even. To an integer it truncates toward zero.
+    /// A conversion. Floating-point results are rounded to nearest even. A floating-point number becomes an integer toward
+    /// zero, and saturates; integers wrap.
     Cast { to: DType, arg: Box<Scalar> },
     /// Reads the bits of an element as those of another type of the same width.
     Bitcast { to: DType, arg: Box<Scalar> },

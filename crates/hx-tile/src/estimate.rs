@@ -11,7 +11,8 @@ use crate::{OpId, PipeId, Resource, Scope, ScopeId, ScopeKind, Takes, TileProgra
 pub struct Estimate {
     /// In the order of the text; the block alone if the kernel has no roles.
     pub roles: Vec<RoleEstimate>,
-    /// The loops in which roles move along pipelines, the one with the most cycles first.
+    /// The loops whose roles wait for pipelines or move along them, the one with the most cycles in all its rounds first. A
+    /// loop that only fills a pipeline for which another loop waits is left out.
     pub loops: Vec<LoopEstimate>,
     /// The cycles of a block.
     pub block: f64,
@@ -60,7 +61,7 @@ pub struct Launch {
     pub cycles: f64,
 }
 
-/// The threads of one role.
+/// The estimated cycles and registers of one role.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RoleEstimate {
     pub scope: ScopeId,

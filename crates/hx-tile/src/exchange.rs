@@ -113,7 +113,7 @@ fn here(body: &[Stmt], out: &mut Vec<Exchange>) {
     }
 }
 
-/// Exchanges the statements in the body that has them.
+/// Exchanges the statements in the body that has them, and reports whether there is one.
 fn turn(body: &mut [Stmt], exchange: &Exchange) -> bool {
     let is_at = |stmt: &Stmt, ids: &[OpId]| matches!(stmt, Stmt::Op(op) if ids.contains(&op.id));
     let moved = |stmt: &Stmt| is_at(stmt, &exchange.copies) || is_at(stmt, &exchange.products);

@@ -33,7 +33,7 @@ fn held_alike(solution: &Solution, a: TensorId, b: TensorId) -> bool {
     (&a.tile, &a.layout) == (&b.tile, &b.layout) && alone(a)
 }
 
-/// Returns the register tensor that a view shows as a whole.
+/// Returns the register tensor that a view shows as a whole; `None` if it shows a part of one or other memory.
 fn whole(program: &TileProgram, view: &View) -> Option<TensorId> {
     let tensor = view.register()?;
     let all = View::whole(view.base, &program.tensor(tensor).shape);
@@ -132,7 +132,7 @@ struct Access<'p> {
     scope: ScopeId,
     /// From the outermost: the number of the loop, its counter, its start and end.
     loops: Vec<(usize, &'p Symbol, &'p Expr, &'p Expr)>,
-    /// The branches around it: the number of the `if`, and which of the two.
+    /// The branches around it: the number of the `if`, and whether it is in its `then` branch.
     branches: Vec<(usize, bool)>,
 }
 
@@ -149,7 +149,7 @@ struct Accesses<'p> {
     branches: Vec<(usize, bool)>,
 }
 
-/// Proves that a launch may name one tensor for an input and an output.
+/// Proves that a launch may pass the same tensor for the parameters `input` and `output`.
 ///
 /// # Errors
 /// The reason why the proof fails, for a message: "it loads …".
@@ -318,7 +318,8 @@ impl<'p> Accesses<'p> {
         Ok(())
     }
 
-    /// Reports whether a register tensor, as an operation at a position finds it, depends on the one that a load fills.
+    /// Reports whether the contents of `register` before operation number `position` depend on register tensor `load`.
+    /// `depth` counts the operations that it has followed so far.
     fn follows(&self, register: TensorId, position: usize, load: TensorId, depth: usize) -> bool {
         if register == load {
             return true;

@@ -24,7 +24,7 @@ impl TileMode {
         self.strides.iter().all(|s| *s == 0)
     }
 
-    /// Returns the dimension that the mode walks and its stride, if it walks only one.
+    /// Returns the dimension that the mode walks and its stride; `None` if it walks none or several.
     pub fn along(&self) -> Option<(usize, i64)> {
         let mut moving = self.strides.iter().enumerate().filter(|(_, s)| **s != 0);
         match (moving.next(), moving.next()) {

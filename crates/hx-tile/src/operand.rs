@@ -26,7 +26,7 @@ impl Operand {
         Operand { view: View::whole(Base::Register(tensor), shape), load: None }
     }
 
-    /// Returns the tensor that holds the elements.
+    /// Returns the tensor that holds the elements; `None` for global memory.
     pub fn tensor(&self) -> Option<TensorId> {
         match self.view.base {
             Base::Register(tensor) | Base::Shared(tensor) => Some(tensor),

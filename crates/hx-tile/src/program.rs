@@ -165,7 +165,9 @@ pub enum Stmt {
         body: Vec<Stmt>,
         origin: Origin,
     },
-    /// Defines a block-uniform integer that an [`Stmt::Assign`] changes later. Other integers are replaced by their values.
+    /// Defines a block-uniform integer that an [`Stmt::Assign`] changes later, or one that is computed here once: an
+    /// expression that divides by a number of the launch, or the value that a variable has here. Other integers are replaced
+    /// by their values.
     Let {
         var: Symbol,
         value: Expr,
@@ -311,7 +313,7 @@ impl TileProgram {
         if let Some(Stmt::Roles(roles)) = self.body.last() { roles } else { &[] }
     }
 
-    /// Returns the parameter as a tensor. A view never refers to a parameter of another kind.
+    /// Returns the parameter as a tensor, `None` if it is of another kind. A view never refers to such a parameter.
     pub fn tensor_param(&self, id: ParamId) -> Option<&TensorParam> {
         match self.param(id) {
             Param::Tensor(t) => Some(t),

@@ -239,11 +239,12 @@ pub struct CopyChoice {
     /// For each companion of the operation ([`crate::OpKind::companions`]): `[issue]` → position among the values of the thread in
     /// that tensor, with the modes of `register`.
     pub companions: Vec<Layout>,
-    /// The shared memory through which threads get the elements that another thread's atomic access returned.
+    /// The shared memory through which threads get the elements that another thread's atomic access returned; `None` if no
+    /// thread needs it.
     pub spread: Option<Scratch>,
     /// Bytes that one address covers.
     pub bytes: u32,
-    /// Bank conflicts, for shared memory.
+    /// Bank conflicts; `None` for global memory.
     pub conflicts: Option<Conflicts>,
     pub reason: Reason,
 }
@@ -286,7 +287,8 @@ pub struct Conflicts {
 #[derive(Clone, PartialEq, Debug)]
 pub struct GemmChoice {
     pub row: Row<GemmRow>,
-    /// The number of warps (or of threads, for an instruction of a single thread) along M, N and the batch.
+    /// The number of units along M, N and the batch. A unit has as many threads as the instruction: a warp, several warps or
+    /// one thread.
     pub arrangement: [i64; 3],
     /// In registers: `[value, m issue, k issue, batch issue]` → position among the thread's values of A.
     pub a: OperandChoice,
@@ -312,7 +314,7 @@ pub enum OperandChoice {
 }
 
 impl OperandChoice {
-    /// Returns the positions of an operand in registers.
+    /// Returns the positions of an operand in registers; `None` for one that a descriptor names.
     pub fn registers(&self) -> Option<&Layout> {
         match self {
             OperandChoice::Registers(positions) => Some(positions),
@@ -332,7 +334,7 @@ pub struct Stream {
 }
 
 impl GemmChoice {
-    /// Formats the warps along M and N, and along the batch if there are several: `2×2`, `1×1×8`.
+    /// Formats the units along M and N, and along the batch if there are several: `2×2`, `1×1×8`.
     pub fn across(&self) -> String {
         match self.arrangement {
             [m, n, 1] => format!("{m}×{n}"),

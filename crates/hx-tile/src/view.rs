@@ -21,7 +21,7 @@ pub struct View {
     /// The offset in each dimension of the base.
     pub offsets: Vec<Expr>,
     pub modes: Vec<ViewMode>,
-    /// The value of reads outside of a global base.
+    /// The value of reads outside of a global base or past one of the `ends`.
     pub pad: f64,
     /// The ends of the view that are not those of its global base: dimensions of the base, each with the first coordinate past the
     /// end. A dimension may have several.
@@ -104,7 +104,7 @@ impl View {
         std::iter::once(self.base).chain(self.rows().map(|r| r.base)).chain(picks)
     }
 
-    /// Returns the table, if one picks rows.
+    /// Returns the table that picks rows; `None` if none does.
     pub fn rows(&self) -> Option<&Rows> {
         match &self.picked {
             Some(Picked::Rows(rows)) => Some(rows),
@@ -137,7 +137,7 @@ impl View {
         }
     }
 
-    /// Returns the register tensor, if that is the base.
+    /// Returns the register tensor that is the base; `None` for another base.
     pub fn register(&self) -> Option<TensorId> {
         match self.base {
             Base::Register(t) => Some(t),
