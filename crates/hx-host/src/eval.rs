@@ -1,8 +1,10 @@
-//! The evaluator: runs the body of a `test` or `main` over host values, and launches kernels through a [`Device`].
+//! The evaluator: runs the body of a `test`, `bench`, `main` or cell over host values, and launches kernels through a
+//! [`Device`].
 //!
 //! It accepts only [`Sound`] items, so an item that has an error or uses one that has an error never runs. It reads bodies and
 //! the meanings of their names, never text or positions: an [`EvalError`] names an expression, and [`EvalError::diagnostics`]
-//! finds its place. The evaluator knows no flags and does not decide what a failure means.
+//! finds its place. Only the message of a failed assertion quotes the text. The evaluator knows no flags and does not decide
+//! what a failure means.
 //!
 //! Start at [`Session`].
 

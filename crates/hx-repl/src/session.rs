@@ -1,7 +1,7 @@
 //! A session: the accepted cells, the values of their bindings, and the machine.
 //!
 //! An accepted cell is a file of the database that never changes; the next cell sees its names through a chain of scopes. A
-//! refused or failed cell has no effect except its message.
+//! refused or failed cell has no effect on the session except its message.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;

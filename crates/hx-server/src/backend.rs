@@ -1,5 +1,5 @@
-//! Handlers of the protocol. Every method forwards its message to the main loop before its first wait, which keeps the order of
-//! the client's messages. After that it waits only for its own answer.
+//! Handlers of the protocol. A method that reads or changes the state forwards its message to the main loop before its first
+//! wait, which keeps the order of the client's messages. After that it waits only for its own answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};

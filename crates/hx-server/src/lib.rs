@@ -1,8 +1,9 @@
 //! The language server: the protocol, one loop that owns the database, and conversions.
 //!
-//! Handlers run on the protocol's thread, and only forward messages before their first wait. Readers get snapshots and
-//! run on a bounded pool. `hx-ide` computes the answers. Only `to_proto.rs` and `from_proto.rs` convert types of the
-//! protocol. `wire.rs` turns bytes into messages; `transport.rs` guarantees that each request has exactly one answer.
+//! Handlers run on the protocol's thread, and only forward messages before their first wait. Readers get snapshots and run on a
+//! bounded pool. `hx-ide` computes the answers. `to_proto.rs` and `from_proto.rs` convert single values of the protocol;
+//! handlers put them together. `wire.rs` turns bytes into messages; `transport.rs` guarantees that each request has exactly one
+//! answer.
 //!
 //! Invariant: one loop, on its own thread, owns the database and is its only writer.
 //!

@@ -1,7 +1,8 @@
 //! The typed view of the tree: one struct per node, one enum per choice, written by `cargo xtask codegen`.
 //!
-//! Every accessor returns an `Option` or an iterator, because half-typed code is the normal case. [`ops`], [`tokens`] and `ext`
-//! have the accessors that no grammar rule can express: which operator a node has, which value a literal has.
+//! Every accessor of a child returns an `Option` or an iterator, because half-typed code is the normal case. [`ops`],
+//! [`tokens`] and `ext` have the accessors that no grammar rule can express: which operator a node has, which value a literal
+//! has.
 
 mod ext;
 #[rustfmt::skip]

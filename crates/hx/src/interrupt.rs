@@ -1,6 +1,7 @@
-//! Ctrl-C. A command that checks the flag ends in order; any other ends at once. Either way the exit code is 130.
+//! Ctrl-C. A command that checks the flag ends in order; any other ends at once. Either way the exit code is 130. At a prompt,
+//! Ctrl-C only stops the entry.
 //!
-//! A second Ctrl-C ends the process at once, and so does the end of the grace period. Files of the cache are written atomically,
+//! A second Ctrl-C ends a command at once, and so does the end of the grace period. Files of the cache are written atomically,
 //! so they stay usable whenever the process ends. The worker process ends when its input closes.
 
 use std::sync::atomic::{AtomicBool, Ordering};

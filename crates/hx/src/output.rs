@@ -1,5 +1,5 @@
-//! The two output streams, colour, and the formats of diagnostics. Other modules write to the streams themselves only for progress
-//! lines and for the interactive commands `step`, `debug-adapter` and `repl`.
+//! The two output streams, colour, and the formats of diagnostics. Other modules write to the streams themselves only for
+//! progress lines, for the interactive commands `step` and `repl`, and for the commands that speak a protocol on them.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -182,7 +182,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Checks one argument against the type `wanted` of its parameter. Returns its type if both are tensors.
+    /// Checks one argument against the type `wanted` of its parameter. Returns its type if it is a tensor, unless the
+    /// parameter's type is unknown.
     fn argument(&mut self, at: ExprId, found: &Ty, wanted: &Ty) -> Option<TensorTy> {
         match (found, wanted) {
             (Ty::Tensor(found), Ty::Tensor(wanted)) => {

@@ -258,7 +258,7 @@ fn code(
 ///
 ///
 /// # Errors
-/// If `layout` is no layout `shape : stride`, or as for [`pack::pack`].
+/// If `layout` is no layout `shape : stride`, or as for [`pack`].
 fn blocks(
     args: &mut Args,
     moved: fn(&Tensor, &hx_layout::Layout) -> HostResult<Tensor>,
