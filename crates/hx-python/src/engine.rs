@@ -107,7 +107,8 @@ impl Engine {
         py.detach(|| self.0.write(|_| ()));
     }
 
-    /// Returns the names of a file's kernels and functions, in the order of the text, and its doc comment.
+    /// Returns the names of a file's kernels, the names of its functions, each in the order of the text, and its doc comment,
+    /// which is empty if there is none.
     fn items(&self, py: Python<'_>, path: &str) -> PyResult<(Vec<String>, Vec<String>, String)> {
         let items = py.detach(|| {
             self.0.read(|db| {

@@ -16,9 +16,9 @@ use pyo3::prelude::*;
 pub(crate) enum Class {
     /// The text has errors, or the kernel has no program for these arguments.
     Compile,
-    /// The arguments do not fit the kernel.
+    /// The call is wrong: its arguments do not fit the kernel, or it names something that does not exist.
     Launch,
-    /// The kernel ran on the simulator and did something wrong.
+    /// The kernel ran and did something wrong: the simulator found an error, or an assertion failed.
     Kernel,
     /// The driver reported an error.
     Device,
@@ -35,7 +35,7 @@ pub(crate) struct Problem {
     code: &'static Code,
     message: String,
     rendered: String,
-    /// Each diagnostic as a JSON object.
+    /// Each diagnostic as a JSON object; empty for an error without a place.
     json: Vec<String>,
     /// The lines that the kernel printed before it failed.
     pub(crate) printed: Vec<String>,

@@ -72,7 +72,7 @@ impl Gpus {
 }
 
 impl Gpu {
-    /// Returns the kernel of a launch, and loads it at its first use.
+    /// Returns the kernel of a launch, and loads it at its first use. The error of the driver names the last kernels of `gpus`.
     pub(crate) fn load(&self, gpus: &Gpus, launch: &DirectLaunch) -> Result<Arc<Kernel>, Problem> {
         let shape = Shape {
             cluster: launch.cluster,

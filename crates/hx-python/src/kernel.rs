@@ -92,7 +92,8 @@ impl Kernel {
         }
     }
 
-    /// Returns the compile-time arguments of an instance: the fixed ones, and `more`.
+    /// Returns the compile-time arguments of an instance: the fixed ones, and `more`, which replace fixed ones of the same
+    /// name.
     fn overrides(&self, more: &[(String, String)]) -> Result<Overrides, Problem> {
         let mut overrides = Overrides::new();
         for (name, value) in self.fixed.iter().chain(more) {
@@ -189,7 +190,8 @@ impl Kernel {
         Ok(dict)
     }
 
-    /// Returns the run-time parameters: name, text of the type, element type, extents, strides, and whether the kernel writes it.
+    /// Returns the run-time parameters: name, text of the type, element type, extents, strides, and whether the kernel writes
+    /// the parameter.
     #[pyo3(name = "_params")]
     fn params(&self, py: Python<'_>) -> PyResult<Vec<facts::ParamText>> {
         let found = py.detach(|| self.with_kernel(|db, key| Ok(facts::params(db, kernel_of(db, key)?))));
@@ -203,7 +205,8 @@ impl Kernel {
         raised(py, found)
     }
 
-    /// Returns the values of all compile-time parameters, as texts, when these have the given values.
+    /// Returns each compile-time parameter with its value as text. The value is that in `given`, otherwise the fixed one,
+    /// otherwise the default.
     #[pyo3(name = "_compile_time")]
     fn compile_time(&self, py: Python<'_>, given: Vec<(String, String)>) -> PyResult<Vec<(String, String)>> {
         let found = py.detach(|| {

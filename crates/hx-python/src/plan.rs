@@ -1,4 +1,5 @@
-//! Prepared launches on a GPU: the parameters as bytes, and where addresses and numbers of a call go.
+//! Prepared launches on a GPU: the parameters as bytes, and the offsets at which the addresses and floats of a call go into
+//! them.
 
 use std::sync::{Arc, Mutex};
 
@@ -36,13 +37,14 @@ pub(crate) struct Plan {
     log: Option<(usize, Vec<u8>)>,
     /// The positions of the arguments that the kernel writes.
     written: Vec<usize>,
-    /// Pairs of an input and an output, by position, that may be the same tensor.
+    /// Pairs `[input, output]` of positions of arguments that may be the same tensor.
     in_place: Vec<[usize; 2]>,
     /// Whether each launch waits until the kernel has ended, as `CUDA_LAUNCH_BLOCKING=1` requests.
     is_blocking: bool,
 }
 
-/// A tensor map among the parameters, and its encoded bytes for each address seen so far.
+/// A tensor map among the parameters: its offset in bytes, the position of its argument, and its encoded bytes for each address
+/// of that argument since they were last dropped.
 #[derive(Debug)]
 struct Map {
     offset: usize,
@@ -52,8 +54,8 @@ struct Map {
 }
 
 impl Plan {
-    /// Loads the kernel of a launch, and computes the offsets of its parameters. `args` has the kind of each number among the
-    /// arguments.
+    /// Loads the kernel of a launch, and computes the offsets of its parameters. `args` has an entry for each argument: the
+    /// kind of a number, `None` for a tensor.
     pub(crate) fn new(
         gpus: &Gpus,
         gpu: &Arc<Gpu>,
@@ -113,7 +115,8 @@ impl Plan {
         overlaps(&self.written, &self.in_place, args, names)
     }
 
-    /// Enqueues the kernel on a stream. If it prints or asserts, waits for it and returns the contents of its log buffer.
+    /// Enqueues the kernel on a stream. If it prints or asserts, waits for it and returns the contents of its log buffer;
+    /// otherwise returns `None`.
     pub(crate) fn launch(
         &self,
         gpus: &Gpus,
@@ -174,7 +177,8 @@ pub(crate) enum Number {
     Float,
 }
 
-/// Refuses arguments if one of `written` shares memory with another argument. A pair of `in_place` may be exactly the same memory.
+/// Refuses arguments if one of `written` shares memory with another argument. The two arguments of a pair `[input, output]` of
+/// `in_place` may be exactly the same memory.
 pub(crate) fn overlaps(
     written: &[usize],
     in_place: &[[usize; 2]],

@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     /// Locked for reading while a handle of the database is in use. A change of texts would cancel the queries of these handles,
     /// so it takes the lock for writing and waits for them.
     gate: RwLock<()>,
-    /// The number of changes of texts so far.
+    /// Grows with each call of `write`. Starts at 1, because a new kernel has the generation 0, which counts as out of date.
     generation: AtomicU64,
     pub(crate) setup: Setup,
     pub(crate) simulator: Machine,
@@ -60,7 +60,7 @@ impl Shared {
         }
     }
 
-    /// Returns the number of changes of texts so far.
+    /// Returns a number that grows with each change of texts. A kernel with another number must read its text again.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
@@ -72,7 +72,8 @@ impl Shared {
         work(&db)
     }
 
-    /// Changes texts, once no handle of the database is in use.
+    /// Changes texts, once no handle of the database is in use. Drops the results of tuning, and raises the generation, so that
+    /// kernels drop their plans.
     pub(crate) fn write<R>(&self, work: impl FnOnce(&mut Database) -> R) -> R {
         let _closed = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         let done = work(&mut lock(&self.db));

@@ -155,6 +155,9 @@ impl Database {
     }
 
     /// Returns the file of an absolute path, and reads it from disk unless it is already loaded.
+    ///
+    /// # Errors
+    /// If the file is not loaded and cannot be read.
     pub(crate) fn load(&mut self, path: &str) -> Result<SourceFile, SystemError> {
         if let Some(&file) = self.files.by_path.get(path)
             && self.is_listed(file)

@@ -165,7 +165,7 @@ impl Database {
         self.load_used(cell, &path, &mut Vec::new());
     }
 
-    /// Finds the nearest folder with an `hx.toml`, from this folder upwards; `None` if there is none.
+    /// Finds the nearest folder with an `hx.toml`, from this folder, an absolute path, upwards; `None` if there is none.
     fn project_root(&self, folder: &str) -> Option<String> {
         let mut folder = folder;
         loop {
@@ -190,7 +190,10 @@ impl Database {
     }
 
     /// Loads every `.hx` file below a folder. It skips hidden folders, `target`, links to folders, and folders that are
-    /// projects of their own. A file that cannot be read does not prevent others from being loaded.
+    /// projects of their own. A file that cannot be read goes to `unreadable`, and the others are loaded.
+    ///
+    /// # Errors
+    /// If the folder itself cannot be listed.
     fn load_folder(
         &mut self,
         folder: &str,

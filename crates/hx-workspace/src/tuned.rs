@@ -284,7 +284,7 @@ impl TunedFile {
         }
     }
 
-    /// Reads a table of names and values.
+    /// Reads the table of names and values at a key of a result. Reports what is missing or wrong, and leaves it out.
     fn read_values<T>(
         &mut self,
         table: &DeTable<'_>,
@@ -401,7 +401,8 @@ pub fn updated(db: &dyn hx_base::Db, file: Option<&TunedFile>, results: &[TunedE
     text
 }
 
-/// Returns the lines of a result: from its `[[tuned]]` to its last key, without the comments and blank lines that follow.
+/// Returns the byte range of the lines of a result: from its `[[tuned]]` to its last key, without the comments and blank lines
+/// that follow.
 fn block(text: &str, table: TextRange) -> Range<usize> {
     let within = usize::from(table.start());
     let start = text[..within.max(TABLE.len()).min(text.len())]

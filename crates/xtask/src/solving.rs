@@ -202,14 +202,14 @@ fn buffers(count: u32) -> String {
     text + "}\n"
 }
 
-/// The times of one kernel in milliseconds.
+/// The times of one kernel in milliseconds: of its layouts, and of all stages.
 #[derive(Debug, Default)]
 struct Times {
     layouts: f64,
     all: f64,
 }
 
-/// Returns the minimal times of every kernel of a file or folder.
+/// Returns the times of every kernel of a file or folder, each the minimum of `rounds` processes.
 fn timed(hx: &Path, what: &Path, rounds: usize) -> Result<BTreeMap<String, Times>, String> {
     let mut samples: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for _ in 0..rounds {

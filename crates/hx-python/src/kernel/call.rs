@@ -305,7 +305,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Checks the arguments of a launch, and that written arguments share no memory, without launching.
+    /// Checks the arguments of a launch, and that no written argument shares memory with another one, without launching.
     pub(super) fn checked(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
         let device = raised(py, call.place())?;
         let (request, align) = (self.requested(py, call)?, call.align());

@@ -10,10 +10,11 @@ use hx_workspace::Database;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Name, text of the type, element type, extents, strides if they are named, and whether the kernel writes the parameter.
+/// A run-time parameter: name, text of the type, element type, extents (`None` for a number), strides (`None` unless the type
+/// lists them), and whether the kernel writes it. Extents and strides are written as in the kernel.
 pub(super) type ParamText = (String, String, String, Option<Vec<String>>, Option<Vec<String>>, bool);
 
-/// Returns the text of a range, which is relative to the kernel; empty without a range.
+/// Returns the text of a range, which is relative to the kernel, with single spaces between its words; empty without a range.
 fn text(db: &Database, kernel: Kernel<'_>, range: Option<TextRange>) -> String {
     let range = range.map(|range| range + kernel.offset(db));
     let text = range.and_then(|range| kernel.file(db).text(db).get(std::ops::Range::<usize>::from(range)));
@@ -46,7 +47,7 @@ pub(super) fn params(db: &Database, kernel: Kernel<'_>) -> Vec<ParamText> {
     signature.params.iter().map(param).collect()
 }
 
-/// Returns the compile-time parameters of a kernel, each with its default as it is written.
+/// Returns the compile-time parameters of a kernel, each with its default as it is written; `None` without a default.
 pub(super) fn generics(db: &Database, kernel: Kernel<'_>) -> Vec<(String, Option<String>)> {
     let signature = kernel_signature(db, kernel);
     let map = signature_source_map(db, Item::Kernel(kernel));
@@ -54,7 +55,7 @@ pub(super) fn generics(db: &Database, kernel: Kernel<'_>) -> Vec<(String, Option
     signature.generics.iter().map(|g| (g.name.to_string(), g.default.and_then(default))).collect()
 }
 
-/// Returns the value of each compile-time parameter of an instance, as text.
+/// Returns each compile-time parameter of the instance with these arguments, with its value as text.
 pub(super) fn compile_time(
     db: &Database,
     kernel: Kernel<'_>,
@@ -66,14 +67,15 @@ pub(super) fn compile_time(
     Ok(lowered.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }
 
-/// The resources of a block, and the estimated cycles of a launch.
+/// The resources of a block, and the estimated cycles of a launch; `None` for what is not known.
 #[derive(Debug)]
 pub(super) struct Cost {
     resources: Option<Resources>,
     cycles: Option<f64>,
 }
 
-/// Returns the costs of the default instance for these dimensions and strides.
+/// Returns the costs of the instance with these arguments, for a launch with these dimensions and strides. Without dimensions,
+/// the cycles are `None`.
 pub(super) fn cost(
     db: &Database,
     kernel: Kernel<'_>,

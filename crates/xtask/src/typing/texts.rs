@@ -69,7 +69,7 @@ pub(super) fn long_file() -> Result<(String, String), String> {
     Ok((text, edited.to_owned()))
 }
 
-/// Returns the line and column of a byte, both from 0.
+/// Returns the line and column of a byte, both from 0; the column counts bytes.
 pub(super) fn position(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..at];
     (before.matches('\n').count(), at - before.rfind('\n').map_or(0, |i| i + 1))
