@@ -104,7 +104,7 @@ impl DType {
         }
     }
 
-    /// Returns the type of this name, if there is one.
+    /// Returns the type of this name; `None` if no type has it.
     pub fn parse(name: &str) -> Option<DType> {
         DType::ALL.into_iter().find(|dtype| dtype.name() == name)
     }

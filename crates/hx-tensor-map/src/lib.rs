@@ -30,7 +30,7 @@ pub struct TensorMap<N = i64> {
     pub dims: Vec<N>,
     /// In bytes, of all dimensions but the innermost.
     pub strides: Vec<N>,
-    /// The extents of a box, in elements.
+    /// The extents of a box in elements, innermost first.
     pub extents: Vec<u32>,
     /// The bytes of a row of a box whose 16-byte pieces are permuted in shared memory: 32, 64 or 128; 0 for none.
     pub swizzle: u32,
@@ -72,6 +72,7 @@ pub struct Described {
     pub dims: Vec<String>,
     /// In bytes, of all dimensions but the innermost.
     pub strides: Vec<String>,
+    /// The extents of a box in elements, innermost first.
     #[serde(rename = "box")]
     pub extents: Vec<u32>,
     /// 0, 32, 64 or 128 bytes.

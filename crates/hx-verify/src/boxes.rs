@@ -107,7 +107,9 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks that rows of boxes begin at multiples of what the hardware takes, and that no box is written behind the end of a row.
+    /// Checks that each row of a box begins at a multiple of [`MapLimits::corner`](hx_target::MapLimits::corner) bytes, and
+    /// that no copy writes behind the end of a row of the tensor: no box reaches past the end, or the end is at a multiple of
+    /// `tail` bytes.
     fn aligned(&self, param: &TensorParam, global: &View, choice: &BulkChoice, writes: bool) -> Checked {
         let (limits, facts, name) = (&self.program.target.rows().map, &self.program.facts, &param.name);
         let bytes = i64::from(param.dtype.bits()) / 8;
@@ -187,7 +189,7 @@ struct Boxes<'a> {
     bytes: i64,
     /// The number of blocks that divide the boxes among themselves.
     blocks: i64,
-    /// The bytes that the address of a box or run is a multiple of.
+    /// The bytes that the address of a box or run in shared memory must be a multiple of.
     align: i64,
 }
 
@@ -263,7 +265,8 @@ impl Boxes<'_> {
         }
     }
 
-    /// Compares a box, which begins at the element `first` of the tile, with the places of its elements.
+    /// Checks that a box, whose first element is `first` of the tile, begins at a multiple of `align` bytes and puts each of
+    /// its elements where the solved layout has it. `index` is as in `place`.
     fn compare(&self, index: &[i64], first: &[i64]) -> Checked {
         let start = self.plain(index, first)?;
         if start % self.align != 0 {
@@ -290,18 +293,22 @@ impl Boxes<'_> {
         Ok(())
     }
 
-    /// Returns the byte in shared memory of an element of the tile, before the swizzle.
+    /// Returns the byte in shared memory of an element of the tile, before the swizzle; fails as `place` does.
     fn plain(&self, index: &[i64], at: &[i64]) -> Result<i64, String> {
         Ok(i64::from(self.layout.offset) + self.place(index, at)? * self.bytes)
     }
 
-    /// Returns the byte in shared memory of an element of the tile.
+    /// Returns the byte in shared memory of an element of the tile; fails as `place` does.
     fn byte(&self, index: &[i64], at: &[i64]) -> Result<i64, String> {
         let place = self.layout.swizzle.apply(self.place(index, at)?);
         Ok(i64::from(self.layout.offset) + place * self.bytes)
     }
 
-    /// Returns the place of an element of the tile, before the swizzle. `index` has the coordinates that the tile does not walk.
+    /// Returns the offset in the shared tensor, in elements and before the swizzle, of the element `at` of the tile. `index`
+    /// has the coordinates of the dimensions that the tile does not walk.
+    ///
+    /// # Errors
+    /// If the element lies past the end of the shared tensor.
     fn place(&self, index: &[i64], at: &[i64]) -> Result<i64, String> {
         let walk = Walk::of(self.shared);
         let mut coordinate = walk.coordinate(at);

@@ -51,7 +51,7 @@ impl Check<'_> {
         atomic.results().next().map_or(Ok(()), |result| self.spread(op, result, choice))
     }
 
-    /// Checks that the access sets every value of its results, in every thread that holds one.
+    /// Checks that the access sets every value of `old` that a thread holds.
     fn returned(&self, old: TensorId, choice: &CopyChoice) -> Checked {
         let (held, info) = (self.held(old)?, self.program.tensor(old));
         let mut positions: Vec<i64> =
@@ -64,7 +64,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks that threads which share an element of a result get it from the one that makes the access.
+    /// Checks that shared memory is set aside for a result of which threads share elements, of at least the bytes of the result
+    /// for each group of threads: there they get the element from the thread that makes the access.
     fn spread(&self, op: &Op, result: TensorId, choice: &CopyChoice) -> Checked {
         let (held, info) = (self.held(result)?, self.program.tensor(result));
         let mut seen = BTreeSet::new();
@@ -398,8 +399,8 @@ fn begins_aligned(facts: &Facts, view: &View, param: &TensorParam, width: i64) -
     Ok(())
 }
 
-/// Checks that addresses whose coordinates are multiples of `common` apart are whole accesses apart, and that no access runs over
-/// the edge of the tensor.
+/// Checks that addresses whose coordinates are multiples of `common` apart, one number for each mode of the view, are multiples
+/// of `width` elements apart, and that no access runs over the edge of the tensor.
 fn steps_aligned(
     facts: &Facts,
     view: &View,

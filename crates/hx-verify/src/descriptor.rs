@@ -114,6 +114,9 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// Returns the index of an element of the view in the tensor's layout.
+    ///
+    /// # Errors
+    /// If the element lies past the end of the view or of the tensor.
     fn index(&self, at: &[i64]) -> Result<i64, String> {
         let at_base = self.walk.coordinate(at);
         let inside = at.iter().zip(&self.extents).all(|(c, extent)| c < extent)
@@ -124,12 +127,12 @@ impl Place<'_> {
         Ok(hx_tile::index(&at_base, self.shape))
     }
 
-    /// Returns the byte in shared memory of an element, before the swizzle.
+    /// Returns the byte in shared memory of an element, before the swizzle; fails as `index` does.
     fn plain(&self, at: &[i64]) -> Result<i64, String> {
         Ok(i64::from(self.shared.offset) + self.shared.layout.eval(self.index(at)?) * self.bits / 8)
     }
 
-    /// Returns the byte in shared memory of an element.
+    /// Returns the byte in shared memory of an element; fails as `index` does.
     fn byte(&self, at: &[i64]) -> Result<i64, String> {
         let offset = self.shared.swizzle.apply(self.shared.layout.eval(self.index(at)?));
         Ok(i64::from(self.shared.offset) + offset * self.bits / 8)
@@ -256,8 +259,10 @@ impl Product<'_> {
         out
     }
 
-    /// Returns the first step of an instruction. If A is in registers, checks that they hold the instruction's rows, and
-    /// steps that follow each other.
+    /// Returns the first step of K of an instruction.
+    ///
+    /// # Errors
+    /// If A is in registers, and they do not hold the instruction's rows with steps that follow each other.
     fn first_steps(&self, [im, ik, il]: [i64; 3], corner: &[i64]) -> Result<i64, String> {
         let [rows, _, steps] = self.row.shape;
         let (Reading::Registers(_, held), Some(positions)) = (self.operands[0], self.g.a.registers()) else {

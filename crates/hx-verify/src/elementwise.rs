@@ -5,7 +5,8 @@ use hx_tile::{Map, MapChoice, ReduceChoice, TensorId};
 use crate::{Check, Checked};
 
 impl Check<'_> {
-    /// Checks that each input has the element of each position of the result at the position that the choice names.
+    /// Checks that each thread holds, for each value of its result, the same element of every input, at the position that the
+    /// choice names.
     pub(crate) fn map(&self, map: &Map, choice: &MapChoice) -> Checked {
         let d = self.held(map.dst)?;
         if choice.inputs.len() != map.inputs.len() {
@@ -92,7 +93,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Combines the parts of threads that differ in these digits only.
+    /// Combines the partial results of threads whose numbers differ in these digits only, each given as `(unit, extent)`.
     fn meet(&self, d: &crate::Held<'_>, digits: &[(i64, i64)], sums: &mut [Vec<u16>]) -> Checked {
         let before = sums.to_vec();
         let values = d.values as usize;

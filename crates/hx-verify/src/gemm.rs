@@ -134,7 +134,10 @@ impl Products<'_> {
         at
     }
 
-    /// Returns the step of K that position `k` of an instruction adds, which all its products must share.
+    /// Returns the step of K that an instruction adds at its position `k`.
+    ///
+    /// # Errors
+    /// If an element inside of the accumulator is not increased by the product of its row and its column at that step.
     fn same_step(&self, check: &Check<'_>, k: i64, [cs, xs, ys]: [&[Vec<i64>]; 3]) -> Result<i64, String> {
         let [m_atom, n_atom, _] = self.row.shape;
         let step = xs[(m_atom * k) as usize][1];

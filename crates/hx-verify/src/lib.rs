@@ -31,7 +31,7 @@ use hx_tile::{
 /// A constraint that a solution violates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// The operation that it concerns, if it concerns one.
+    /// The operation that it concerns; `None` if it concerns a tensor or the whole program.
     pub op: Option<OpId>,
     pub message: String,
 }
@@ -45,8 +45,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Returns the violations of a solution: at most one for each tensor and operation, and one for shared memory. A
-/// correct solution has none.
+/// Returns the violations of a solution: at most one for each tensor and operation, a second for a product whose operands are
+/// wrong, and one for shared memory. If the scopes are wrong, that is the only one. A correct solution has none.
 pub fn verify(program: &TileProgram, solution: &Solution) -> Vec<Violation> {
     verify_polled(program, solution, &|| ())
 }
@@ -165,9 +165,10 @@ impl<'p> Check<'p> {
         }
     }
 
-    /// Checks that a sum over the cluster has other blocks, a target among them, and whole chunks of elements. All blocks have the
-    /// same layouts, so the threads with the same number hold the same elements. A thread sends the values of a part in the order in
-    /// which the result holds them.
+    /// Checks that a sum over the cluster is of at least two blocks, that the block which gets it is one of them, that each
+    /// thread holds the same elements of the result and of every part, and that elements have 32 or 64 bits. All blocks have
+    /// the same layouts, so the threads with the same number hold the same elements. A thread sends the values of a part in the
+    /// order in which the result holds them.
     fn cluster_sum(&self, (x, parts): (TensorId, &[TensorId]), axis: u8, to: Option<u8>) -> Checked {
         let blocks = self.program.cluster.get(usize::from(axis)).copied().unwrap_or(1);
         let Tensor { name, dtype, .. } = self.program.tensor(x);

@@ -116,7 +116,7 @@ impl Check<'_> {
     }
 }
 
-/// Returns the statements that stand before an operation in the same body.
+/// Returns the statements that stand before an operation in the same body; `None` if the operation is in none of the bodies.
 fn before(body: &[Stmt], id: OpId) -> Option<&[Stmt]> {
     let found = body.iter().position(|stmt| op_of(stmt).is_some_and(|op| op.id == id));
     let inner = || body.iter().flat_map(Stmt::bodies).find_map(|body| before(body, id));

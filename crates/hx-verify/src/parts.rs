@@ -1,5 +1,5 @@
-//! Checks parts of register tensors, and scans: every thread gets the right elements, and every digit of the axis is done
-//! once.
+//! Checks parts of register tensors, and scans: every thread gets the right elements, and the levels of a scan are all digits
+//! of the coordinate along its axis, each once.
 
 use hx_tile::{Op, ScanChoice, ScanLevel, SliceChoice, TensorId, View};
 
@@ -42,7 +42,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks that a part has shared memory to go through.
+    /// Checks that shared memory was set aside for a part that goes through it, of at least the bytes of the part for each
+    /// group of threads.
     fn has_room(&self, op: &Op, part: TensorId, choice: &SliceChoice) -> Checked {
         let info = self.program.tensor(part);
         let groups = i64::from(self.scope(op.scope).groups);
@@ -101,7 +102,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks that every thread holds the only element.
+    /// Checks that every thread holds the only element of the tensor.
     pub(crate) fn read_number(&self, src: TensorId) -> Checked {
         let s = self.held(src)?;
         let missing = (0..s.threads).find(|t| s.coordinate(*t, 0).iter().any(|c| *c != 0));
@@ -111,8 +112,9 @@ impl Check<'_> {
         }
     }
 
-    /// Checks that the levels are the digits of the coordinate along the axis: together they count it, and each moves along
-    /// it only. All tensors must have the same layout.
+    /// Checks that the levels are the digits of the coordinate along the axis: together they count it, and each moves along it
+    /// only. Each thread must have the same elements of all tensors: those of the results at the same positions, those of the
+    /// sources at the positions that the choice names.
     pub(crate) fn scan(
         &self,
         (dst, src): (&[TensorId], &[TensorId]),
@@ -194,8 +196,8 @@ impl Check<'_> {
         self.moves_along(held, axis, choice)
     }
 
-    /// Checks that a digit of threads changes only the coordinate along the axis, so that threads that differ in it hold the
-    /// same row.
+    /// Checks that threads whose numbers differ in one digit of a level hold elements that differ only in the coordinate along
+    /// the axis.
     fn moves_along(&self, held: &Held<'_>, axis: usize, choice: &ScanChoice) -> Checked {
         for level in &choice.levels {
             let (ScanLevel::Lanes { unit, extent, .. } | ScanLevel::Across { unit, extent, .. }) = *level

@@ -11,8 +11,9 @@ use crate::Walk;
 /// The most combinations of counters that are enumerated. If there are more, each offset takes all multiples of its divisor.
 const COUNTED: i64 = 4096;
 
-/// Returns the coordinates in the tensor at which a view may start and stay inside of `shape`. Starts that differ only by
-/// whole `width`s and whole blocks of the swizzle move every address alike, so only the first of them is returned.
+/// Returns the coordinates in the tensor at which a view may start and stay inside of `shape`. `width` is a number of elements.
+/// Starts that differ only by whole `width`s and whole blocks of the swizzle move every address alike, so only the first of
+/// them is returned.
 pub(crate) fn starts(
     facts: &Facts,
     view: &View,
@@ -55,7 +56,7 @@ struct Alike<'p> {
 }
 
 impl Alike<'_> {
-    /// Returns the class of a start; `None` if the view would leave the tensor, which the front half rejects.
+    /// Returns the class of a start; `None` if the view would leave the tensor from there, which an earlier stage rejects.
     fn class(&mut self, start: i64) -> Option<usize> {
         if start < 0 || start + self.reach >= self.extent {
             return None;
@@ -76,7 +77,9 @@ impl Alike<'_> {
     }
 }
 
-/// Returns every combination of the offsets.
+/// Returns the values that the offsets have together, for all values of the counters in them. If there are more than
+/// [`COUNTED`] combinations of those, or a counter without bounds, each offset has all coordinates of [`multiples`], in every
+/// combination with the others.
 fn together(facts: &Facts, view: &View, shape: &[i64]) -> Vec<Vec<i64>> {
     let symbols: BTreeSet<Symbol> = view.offsets.iter().flat_map(Expr::symbols).collect();
     let counted: BTreeMap<Symbol, (i64, i64)> = symbols
