@@ -91,7 +91,8 @@ impl Ty {
         matches!(self, Ty::Function(_) | Ty::Pipeline | Ty::Turns | Ty::Counter)
     }
 
-    /// Reports whether the type has more than `limit` parts, counting those of nested tuples and arrays.
+    /// Reports whether the type has more than `limit` parts, counting those of nested tuples and arrays. A layout has a part
+    /// for each mode.
     pub fn has_more_parts_than(&self, limit: usize) -> bool {
         fn count(ty: &Ty, left: &mut usize) -> bool {
             let own = match ty {

@@ -111,7 +111,8 @@ struct Header {
 /// Decodes the bytes of an `.npy` file.
 ///
 /// # Errors
-/// If the header is not valid, its element type has no counterpart here, or the size of the data differs from the header's.
+/// If the header is not valid, its element type has no counterpart here, the size of the data differs from the header's, or the
+/// machine has no room for it.
 pub fn decode(bytes: &[u8]) -> HostResult<HostTensor> {
     let (header, data) = split_header(bytes)?;
     let (dtype, big_endian) = element_type(&header.descr)?;

@@ -435,7 +435,8 @@ fn some_max(a: Option<i64>, b: Option<i64>) -> Option<i64> {
 type Range = (Option<i64>, Option<i64>);
 
 /// Returns the range of the product of two factors with these ranges. An end is open where an operand's end is open, unless the
-/// sign of the other factor decides it.
+/// sign of the other factor decides it. Both ends are open if the operands have all ends, but a product of ends exceeds 64
+/// bits.
 fn mul_range((alo, ahi): Range, (blo, bhi): Range) -> Range {
     if let (Some(al), Some(ah), Some(bl), Some(bh)) = (alo, ahi, blo, bhi) {
         let corners = [al.checked_mul(bl), al.checked_mul(bh), ah.checked_mul(bl), ah.checked_mul(bh)];

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::{Atom, Expr};
 
 impl Expr {
-    /// Returns the periods of all remainders and quotients by constants that occur, in steps of the innermost dividend: `i % 8`
-    /// has the period 8 of `i`, and `i / 4 % 8` has 32 for the remainder and 4 for the quotient.
+    /// Returns the periods of all remainders and quotients by constants and of all masks that occur, in steps of the innermost
+    /// dividend: `i % 8` has the period 8 of `i`, and `i / 4 % 8` has 32 for the remainder and 4 for the quotient.
     pub fn periods(&self) -> BTreeSet<i64> {
         let mut found = BTreeSet::new();
         for atom in self.terms().flat_map(|(factors, _)| factors) {

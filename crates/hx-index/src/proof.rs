@@ -504,8 +504,8 @@ impl Facts {
         }
     }
 
-    /// States that the number of blocks of a kernel is at least 1, because code that runs is in some block. If no factor of
-    /// the number can be negative, each factor is then at least 1.
+    /// States that the number of blocks of a kernel is at least 1, because code that runs is in some block. If the number is a
+    /// single product, none of whose factors can be negative, each factor is then at least 1.
     pub fn occupied(&mut self, blocks: &Expr) {
         self.ordered(&Expr::constant(1), blocks);
         let mut terms = blocks.terms();

@@ -15,7 +15,8 @@ impl History {
         self.inputs.push((number, code.to_owned()));
     }
 
-    /// Returns the content of a `history_reply`. Only the current session is known; its number is 0.
+    /// Returns the content of a `history_reply`. Only the current session is known; its number is 0. The history is empty for
+    /// another session and for an unknown access type.
     pub(crate) fn reply(&self, request: &HistoryRequest) -> Value {
         let most = request.n.unwrap_or(usize::MAX);
         let mut found: Vec<&(u32, String)> = match request.hist_access_type.as_str() {

@@ -45,7 +45,7 @@ pub struct Config {
 /// Serves clients until one of them shuts the kernel down.
 ///
 /// # Errors
-/// If a port of the connection cannot be used.
+/// If a port of the connection cannot be used, or no thread can be started.
 pub fn serve(session: Session, connection: Connection, config: Config) -> Result<(), String> {
     let flags = Flags { interrupt: config.interrupt, ended: Arc::default() };
     let sockets = Sockets::open(connection, flags.clone(), config.log)?;
@@ -102,7 +102,8 @@ impl Kernel {
         }
     }
 
-    /// Answers a request. Returns whether the waiting executions must be aborted.
+    /// Answers a request of the shell channel; an unknown one is only logged. Returns whether the waiting executions must be
+    /// aborted.
     fn answer(&mut self, request: &Message, parent: &Value, sockets: &Sockets) -> bool {
         let kind = request.header.msg_type.as_str();
         let content = match kind {

@@ -49,7 +49,8 @@ impl<'a> Outputs<'a> {
         Outputs { port, parent, count, is_last: false, held: Vec::new(), first: None }
     }
 
-    /// Publishes the errors that are held, and returns the error of a cell with this outcome; `None` if the cell did not fail.
+    /// Ends a cell with this outcome: publishes what is held, and returns the error of the cell; `None` if it did not fail.
+    /// After `:quit`, tells how a notebook is left.
     pub(crate) fn end(&mut self, outcome: Outcome) -> Option<Failure> {
         let failure = match outcome {
             Outcome::Good => {

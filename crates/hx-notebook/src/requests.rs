@@ -20,7 +20,7 @@ fn entry_at(code: &str, at: usize) -> (Entry<'_>, usize) {
     (entry, at - entry.start)
 }
 
-/// Completes the word before the cursor.
+/// Returns the content of a `complete_reply`: the completions of the word before the cursor.
 pub(crate) fn complete(session: &mut Session, request: &PlaceRequest) -> Value {
     let code = &request.code;
     let cursor = byte_offset(code, request.cursor_pos);
@@ -41,7 +41,7 @@ pub(crate) fn complete(session: &mut Session, request: &PlaceRequest) -> Value {
     })
 }
 
-/// Describes the name at the cursor, with drawings of its layout.
+/// Returns the content of an `inspect_reply`: a description of the name at the cursor, with drawings of its layout.
 pub(crate) fn inspect(session: &mut Session, request: &PlaceRequest) -> Value {
     let (entry, at) = entry_at(&request.code, byte_offset(&request.code, request.cursor_pos));
     let found = session.inspect(entry.text, at, DrawingStyle::Svg(SVG));
@@ -57,7 +57,7 @@ pub(crate) fn inspect(session: &mut Session, request: &PlaceRequest) -> Value {
     json!({ "status": "ok", "found": found.is_some(), "data": data, "metadata": {} })
 }
 
-/// Decides whether the return key runs a text or starts a new line.
+/// Returns the content of an `is_complete_reply`: whether the return key runs a text or starts a new line.
 pub(crate) fn is_complete(request: &IsCompleteRequest) -> Value {
     match completeness_of(&request.code) {
         Completeness::Complete => json!({ "status": "complete" }),

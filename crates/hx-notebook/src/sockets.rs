@@ -190,7 +190,7 @@ impl Sockets {
     }
 }
 
-/// Binds and serves the sockets until `Outgoing::End`.
+/// Binds and serves the sockets until `Outgoing::End`. `ready` receives whether they were bound.
 async fn run(
     connection: &Connection,
     inside: Inside,
@@ -264,7 +264,7 @@ fn forward(inside: &Inside, message: Message) {
     let _ = inside.to_session.send(Incoming::Request(Box::new(message)));
 }
 
-/// Answers a message of the control channel.
+/// Answers a message of the control channel: an interrupt, an information request or a shutdown. Others are logged.
 fn answer(inside: &Inside, message: Message) {
     let (port, parent) = (&inside.port, message.raw_header());
     port.status(&parent, "busy");

@@ -22,7 +22,7 @@ const NAMED: usize = 5;
 
 impl Session {
     /// Enters again, in a separate cell, the definitions that depend on definitions which `cell` has replaced. `before` is the
-    /// scope that `cell` saw.
+    /// scope that `cell` saw. If they do not fit the new definitions, they keep the old ones, and the screen shows why.
     pub(crate) fn carry_along(&mut self, cell: SourceFile, before: Option<Scope>, screen: &mut Screen<'_>) {
         let db = &self.db;
         let redefined: Vec<Name> = file_items(db, cell).named().map(|item| item.name(db).clone()).collect();

@@ -10,7 +10,7 @@ use crate::screen::Screen;
 use crate::session::{Outcome, Session};
 
 /// Runs the entries of a stream in order. Stops at the first that fails, unless `keep_going`: then runs all entries and returns
-/// the worst outcome.
+/// the worst outcome. An interruption or `:quit` ends it in any case.
 pub fn run_script(
     session: &mut Session,
     input: &mut dyn BufRead,

@@ -407,7 +407,11 @@ fn evaluate(db: &Database, inside: &Inside, job: Job) -> Ran {
     }
 }
 
-/// Returns the warnings of a cell, or its errors, which keep it from being accepted.
+/// Returns the warnings of a cell.
+///
+/// # Errors
+/// All diagnostics of the cell, if one is an error, which keeps it from being accepted; only those of the syntax, if one of
+/// these is an error.
 pub(crate) fn check(
     db: &Database,
     file: SourceFile,

@@ -72,7 +72,11 @@ pub(crate) enum NoResult {
 }
 
 /// Runs work on a snapshot of the database. `heard` receives its messages while it runs. The work ends at its deadline, or when
-/// `interrupt` becomes true. While the work has its snapshot, `running` has a strong reference.
+/// `interrupt` becomes true; work that does not end soon after is abandoned. While the work has its snapshot, `running` has a
+/// strong reference.
+///
+/// # Errors
+/// The reason why there is no result: the work was interrupted, ran out of time or panicked, or no thread can be made.
 pub(crate) fn run<T: Send + 'static>(
     db: &Database,
     interrupt: &AtomicBool,

@@ -132,7 +132,8 @@ impl CudaCompiler {
     /// Returns the PTX of a text if `stage` is `ptx`, otherwise the disassembled machine code.
     ///
     /// # Errors
-    /// The reason as text, if the request was withdrawn, the worker stays busy until the time limit, or the compile fails.
+    /// The reason as text, if the request was withdrawn, the worker stays busy until the time limit, or the compile or the
+    /// disassembly fails.
     pub(crate) fn emit(
         &self,
         cuda: &CudaText,

@@ -138,11 +138,11 @@ enum BadHeaders {
     Wrong(String),
 }
 
-/// Returns the length that the headers state. Names are case-insensitive, and other headers are ignored.
-///
+/// Returns the length in bytes that the headers state. Names are case-insensitive. Of the other headers, only the charset of a
+/// `Content-Type` matters.
 ///
 /// # Errors
-/// If no header states it, it is no number or too large, or two headers differ.
+/// If no header states the length, it is no number or too large, two headers differ, or the charset is not UTF-8.
 fn content_length(headers: &[u8]) -> Result<usize, BadHeaders> {
     let wrong = |reason: String| Err(BadHeaders::Wrong(reason));
     let headers = String::from_utf8_lossy(headers);

@@ -155,8 +155,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads a `#` that begins no attribute. In other languages it begins a comment or a directive, so the whole line becomes a
-    /// comment, with an error.
+    /// Reads a `#` that begins no attribute. In other languages it begins a comment or a directive, so the rest of the line
+    /// becomes a comment, with an error; after `#unroll`, only the word does.
     fn hash(&mut self, start: usize) -> SyntaxKind {
         let rest = self.rest();
         let word = &rest[..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len())];

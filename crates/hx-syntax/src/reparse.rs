@@ -153,8 +153,9 @@ impl<'a> Edited<'a> {
         (first.kind() != T![#] && after_head).then(|| item.to_owned())
     }
 
-    /// Returns the errors of the new text: those of other items at their new places, and those of the slice that are in the item.
-    /// `None` if an error is at the border of two items, so that it may belong to either.
+    /// Returns the errors of the new text: those of other items at their new places, and those of the slice that are in the
+    /// item. `None` if an error is at the border of two items, so that it may belong to either, or too few tokens follow the
+    /// item to know.
     fn errors(
         &self,
         before: &[SyntaxError],

@@ -47,7 +47,8 @@ pub(super) fn diagnostic(
     }
 }
 
-/// Returns the operand to convert, and its new type; `None` if converting either costs more than it should.
+/// Returns the operand to convert, and its new type; `None` if both are factors of a product in shared memory, where converting
+/// costs too much.
 fn converted<'a>(
     at: &Reporter<'_>,
     (expr, found): (ExprId, &'a Elem),

@@ -103,7 +103,8 @@ impl<'a> Infer<'a> {
         fits.then(|| slots.into_iter().map(|s| s.map(|i| (args[i].value, types[i].clone()))).collect())
     }
 
-    /// Checks a call of a tile function: the arguments against the parameters. Returns the type of the result.
+    /// Checks a call of a tile function: the arguments against the parameters. Returns the type of the result. If a tensor is
+    /// given for a number, the function applies to every element, and the result is a tensor.
     fn function(
         &mut self,
         id: ExprId,

@@ -6,7 +6,7 @@ use super::{Infer, RolesProblem, TypeProblem};
 use crate::{Expr, ExprId, Pat, Resolution, StmtId, StmtKind, Ty, WarpRole};
 
 impl Infer<'_> {
-    /// Checks that `warp_groups` is the last statement of a kernel's body.
+    /// Checks that `warp_groups` is the last statement of a kernel's body, and has a role.
     pub(super) fn place_roles(&mut self, root: ExprId) {
         let (stmts, tail) = match &self.store[root] {
             Expr::Block(block) => (block.stmts.as_slice(), block.tail),

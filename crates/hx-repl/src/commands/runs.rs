@@ -178,7 +178,8 @@ pub(super) fn time(session: &mut Session, text: &str, screen: &mut Screen<'_>) -
     Outcome::Good
 }
 
-/// Returns a line for each kernel, in the order of their first launches.
+/// Returns a line for each kernel, in the order of their first launches: the time of the first launch, and the median of the
+/// others.
 fn launches(all: &[Launched]) -> Vec<String> {
     let mut names: Vec<&Name> = Vec::new();
     for launch in all {
@@ -245,7 +246,8 @@ fn without_cases(listing: Listing, none: String, inside: &Inside) -> Ran {
     Ran::Done(outcome)
 }
 
-/// Removes cases of older items whose title a newer file has as well. The files of the listing come newest first.
+/// Removes cases of older items whose title a newer file has as well, and repeated cases of one title. The files of the listing
+/// come newest first.
 fn newest(mut listing: Listing) -> Listing {
     let mut seen: BTreeSet<(Name, Option<usize>)> = BTreeSet::new();
     let mut owner: Vec<(Name, SourceFile)> = Vec::new();

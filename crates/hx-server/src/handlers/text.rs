@@ -334,7 +334,8 @@ struct ActionData {
     title: String,
 }
 
-/// Returns the action with its edits, or an error if the current text has no action of that title any more.
+/// Returns the action with its edits, or an error if the current text has no action of that title any more. An action without
+/// data is returned as it is.
 pub(crate) fn action_resolve(snapshot: &Snapshot, action: &CodeAction) -> Handled<CodeAction> {
     let data = action.data.clone().and_then(|data| serde_json::from_value::<ActionData>(data).ok());
     let Some(data) = data else { return Ok(Ok(action.clone())) };

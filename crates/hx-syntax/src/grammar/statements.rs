@@ -332,7 +332,8 @@ fn expression_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool, end
     }
 }
 
-/// Skips code that is no statement, up to a token that can start one.
+/// Skips code that is no statement, up to a token that can start one. After attributes it skips nothing, and only reports that
+/// the statement is missing.
 fn no_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool) {
     if has_attributes {
         p.error_missing("a statement after its attributes");

@@ -77,7 +77,7 @@ pub(super) fn unknown_ascii(c: char) -> (&'static str, String) {
     (codes::OTHER_LANGUAGE, hint.to_owned())
 }
 
-/// Returns the token that a look-alike character probably means, and its kind; `None` for other characters.
+/// Returns the token that a look-alike character probably means, and its kind, `ERROR` for quotes; `None` for other characters.
 pub(super) fn confusable(c: char) -> Option<(&'static str, SyntaxKind)> {
     Some(match c {
         '×' | '·' | '⋅' | '∗' | '＊' | '∙' => ("`*`", T![*]),

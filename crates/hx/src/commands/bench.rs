@@ -172,7 +172,8 @@ fn results(args: &BenchArgs, text: &str, output: &Output) {
     }
 }
 
-/// Formats a bench as a table: a line for each work, followed by its comparisons.
+/// Formats a bench as a table: a line for each work, followed by its comparisons; a judgement after the candidates of a work;
+/// and a line for each work that was not measured.
 fn show(record: &BenchRecord) -> String {
     let works = || record.groups.iter().flat_map(|g| g.measures.iter().chain(&g.baselines));
     let width = works().map(|w| name(w).chars().count()).max().unwrap_or(0);

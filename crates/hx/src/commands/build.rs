@@ -107,7 +107,8 @@ fn failed(error: EmitError, loaded: &Loaded, output: &Output) -> Exit {
     }
 }
 
-/// Returns the compile-time arguments for `--shape`: those of `--set`, and for the others those that `hx tune` found for the shape.
+/// Returns the compile-time arguments for `--shape`: those of `--set`, and for the others those that `hx tune` found for the
+/// shape. Only those of `--set` if the file lacks the kernel, which the build reports.
 ///
 /// # Errors
 /// The exit code, after the reason was reported: `Usage` if the shape cannot be parsed, there is no tuned file, or the shape

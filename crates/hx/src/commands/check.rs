@@ -96,7 +96,12 @@ fn timings(loaded: &Loaded, setup: &Setup, output: &Output) -> Exit {
     Exit::Good
 }
 
-/// Prints a stage of the chosen kernels. Errors of the files come first if they keep a kernel from reaching the stage.
+/// Prints a stage of the chosen kernels, and the diagnostics found on the way. Returns `Exit::Bad` if an error is among them,
+/// also if it keeps a kernel from reaching the stage.
+///
+/// # Errors
+/// `Exit::Usage` for wrong flags, and the exit code of an error of the host, which both end the command; the reason has been
+/// reported.
 fn show(
     args: &CheckArgs,
     loaded: &Loaded,

@@ -102,8 +102,8 @@ impl Job<'_> {
         }
     }
 
-    /// Finds the `.hx` files below a folder. Skips hidden folders, `target`, and links to folders. `depth` is the number of
-    /// folders between the named one and this one.
+    /// Finds the `.hx` files below a folder. Skips hidden folders, `target`, links to folders, and folders below [`MAX_DEPTH`];
+    /// reports a folder that cannot be read. `depth` is the number of folders between the named one and this one.
     fn find(&mut self, folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,

@@ -13,7 +13,7 @@ use crate::output::Output;
 const MAIN: &str = "main.hx";
 const KERNEL: &str = include_str!("new.hx");
 
-/// Makes a folder with a project.
+/// Makes a folder with a project. Refuses an empty path, a file, and a folder that is not empty.
 pub(crate) fn new(args: &NewArgs, output: &Output) -> Exit {
     if args.path.trim().is_empty() {
         output.usage("a project needs a name or a path, and this one is empty");

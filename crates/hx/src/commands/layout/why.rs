@@ -61,7 +61,8 @@ fn kernel<'db>(db: &'db Database, file: SourceFile, name: &str) -> Result<Kernel
 ///
 ///
 /// # Errors
-/// The reason as text: a flag cannot be parsed or names no parameter, or a parameter has neither a value nor a default.
+/// The reason as text: a flag cannot be parsed or names no parameter, dimension or stride, or a parameter has neither a value
+/// nor a default.
 fn instance<'db>(
     db: &'db Database,
     kernel: Kernel<'db>,

@@ -25,7 +25,7 @@ pub(super) enum Outcome {
     },
 }
 
-/// Formats the whole document.
+/// Formats the whole document: a suite for each file, with its cases.
 pub(super) fn document(cases: &[Case]) -> String {
     let mut suites: Vec<(&str, Vec<(&str, &Case)>)> = Vec::new();
     for case in cases {

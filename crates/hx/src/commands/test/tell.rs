@@ -29,7 +29,7 @@ impl<'a> Teller<'a> {
         Teller { args, loaded, output, cases: Vec::new(), told: Told::default() }
     }
 
-    /// Prints only the names of tests.
+    /// Prints only the names of tests, and in JSON also their places. The tests whose text has errors come last.
     pub(super) fn list(&self, listing: &Listing) {
         let db = &self.loaded.db;
         let mut text = String::new();
