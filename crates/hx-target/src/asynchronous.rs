@@ -69,7 +69,7 @@ pub enum Completion {
 pub enum Form {
     /// A copy without registers that joins a group.
     CopyInGroup,
-    /// A copy without registers at which a barrier in memory arrives.
+    /// A copy without registers that arrives at a barrier in memory once it is complete.
     CopyToBarrier,
     BulkLoad,
     BulkStore,

@@ -75,7 +75,8 @@ impl FromStr for Target {
     }
 }
 
-/// Returns the advice for an unknown target whose name contains a compute capability: the target to use instead, or why there is none.
+/// Returns the advice for an unknown target whose name contains a compute capability: the target to use instead, or why there
+/// is none. `None` if the name contains no capability.
 fn hint(text: &str) -> Option<String> {
     let number = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_"))?;
     let number: u32 = number.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;

@@ -16,8 +16,8 @@ pub struct BulkRow {
     /// The types of elements that the copy adds to memory; none if it writes them, of any type.
     #[serde(default)]
     pub adds: Vec<DType>,
-    /// The copy takes a run of contiguous bytes without a tensor map. Both addresses and the number of bytes are multiples of this
-    /// number.
+    /// The copy takes a run of contiguous bytes without a tensor map. Both addresses and the number of bytes are multiples of
+    /// this number. `None` for a copy of boxes.
     #[serde(default)]
     pub run: Option<u32>,
     /// The ability of a target that has the row; every target has a row without one.
@@ -27,7 +27,8 @@ pub struct BulkRow {
     /// map, `{c}` for the coordinates and `{r}` for their number; a run has `{a}` for the address in global memory and `{n}` for the
     /// number of bytes.
     pub ptx: String,
-    /// PTX of the copy into several blocks of a cluster, with `{k}` for the blocks, one bit each.
+    /// PTX of the copy into several blocks of a cluster, with `{k}` for the blocks, one bit each; `None` if it reaches one
+    /// block only.
     pub multicast: Option<String>,
 }
 

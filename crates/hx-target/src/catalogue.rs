@@ -26,7 +26,9 @@ pub struct ConvertRow {
     /// For each element of the destination its number in the source. If empty, the order is the same.
     #[serde(default)]
     pub order: Vec<u32>,
+    /// Cycles for which the instruction keeps its pipe.
     pub issue: f64,
+    /// Cycles until the result can be used.
     pub latency: f64,
     /// The ability of a target that has the row; every target has a row without one.
     #[serde(default)]
@@ -70,12 +72,15 @@ pub struct ExchangeRow {
     pub reach: Reach,
     /// Bits of the register.
     pub bits: u32,
-    /// (lane, value) → element of the instruction's tile: `held` before the exchange, `given` after it.
+    /// (lane, value) → element of the instruction's tile: `held` before the exchange, `given` after it. Both are there for
+    /// [`Reach::Tile`] only.
     #[serde(default, deserialize_with = "optional_layout")]
     pub held: Option<Layout>,
     #[serde(default, deserialize_with = "optional_layout")]
     pub given: Option<Layout>,
+    /// Cycles for which the instruction keeps its pipe.
     pub issue: f64,
+    /// Cycles until the result can be used.
     pub latency: f64,
     /// The ability of a target that has the row; every target has a row without one.
     #[serde(default)]
@@ -137,14 +142,16 @@ pub struct ComputeRow {
     /// The number of elements in each operand.
     #[serde(default = "one")]
     pub values: u32,
-    /// A C++ expression with `{s0}`, `{s1}`, `{s2}`.
+    /// A C++ expression with `{s0}`, `{s1}`, `{s2}`; `None` if the code is `ptx`.
     pub c: Option<String>,
-    /// PTX with `{d}` and `{s0}`, `{s1}`, `{s2}`.
+    /// PTX with `{d}` and `{s0}`, `{s1}`, `{s2}`; `None` if the code is `c`.
     pub ptx: Option<String>,
+    /// Cycles for which the instruction keeps its pipe.
     pub issue: f64,
     /// The cycles of `issue` in the unit of special functions.
     #[serde(default)]
     pub special: f64,
+    /// Cycles until the result can be used.
     pub latency: f64,
 }
 
@@ -199,7 +206,8 @@ pub(crate) fn read(text: &str) -> Result<Catalogue, String> {
     Ok(read)
 }
 
-/// Returns the first row of a file that cannot be read alone, with its error.
+/// Returns the error of the first row of a file that cannot be read alone, after the kind and the name of the row; `None` if
+/// every row can.
 fn refused_row(file: &toml::Table) -> Option<String> {
     let rows = |(kind, rows): (&String, &toml::Value)| {
         let alone = |row: &toml::Value| (kind.clone(), row.clone());
@@ -244,22 +252,22 @@ impl Catalogue {
         }
     }
 
-    /// Returns the copy row of this name.
+    /// Returns the copy row of this name; `None` if the target has none.
     pub fn copy(&self, name: &str) -> Option<&CopyRow> {
         self.copies.iter().find(|r| r.name == name)
     }
 
-    /// Returns the row of a matrix product of this name.
+    /// Returns the row of a matrix product of this name; `None` if the target has none.
     pub fn gemm(&self, name: &str) -> Option<&GemmRow> {
         self.gemms.iter().find(|r| r.name == name)
     }
 
-    /// Returns the conversion row of this name.
+    /// Returns the conversion row of this name; `None` if the target has none.
     pub fn convert(&self, name: &str) -> Option<&ConvertRow> {
         self.converts.iter().find(|r| r.name == name)
     }
 
-    /// Returns the row of this name that exchanges registers between the lanes of a warp.
+    /// Returns the row of this name that exchanges registers between the lanes of a warp; `None` if the target has none.
     pub fn exchange(&self, name: &str) -> Option<&ExchangeRow> {
         self.exchanges.iter().find(|r| r.name == name)
     }
@@ -285,17 +293,17 @@ impl Catalogue {
         weakest.unwrap_or_else(|| panic!("the table of waits lacks {completion:?}"))
     }
 
-    /// Returns the group row of this name, such as `commit`, `bulk.wait` or `proxy.fence`.
+    /// Returns the group row of this name, such as `commit`, `bulk.wait` or `proxy.fence`; `None` if the target has none.
     pub fn group(&self, name: &str) -> Option<&GroupRow> {
         self.groups.iter().find(|r| r.name == name)
     }
 
-    /// Returns the bulk copy row of this name.
+    /// Returns the bulk copy row of this name; `None` if the target has none.
     pub fn bulk(&self, name: &str) -> Option<&BulkRow> {
         self.bulks.iter().find(|r| r.name == name)
     }
 
-    /// Returns the row of this name that synchronizes threads.
+    /// Returns the row of this name that synchronizes threads; `None` if the target has none.
     pub fn sync(&self, name: &str) -> Option<&SyncRow> {
         self.syncs.iter().find(|r| r.name == name)
     }
@@ -353,7 +361,8 @@ impl Catalogue {
         self.gemms.iter().filter(has_types)
     }
 
-    /// Returns the reach of this name, a way in which an instruction reads an operand from shared memory.
+    /// Returns the reach of this name, a way in which an instruction reads an operand from shared memory; `None` if the target
+    /// has none.
     pub fn reach(&self, name: &str) -> Option<&ReachRow> {
         self.reaches.iter().find(|r| r.name == name)
     }

@@ -16,9 +16,10 @@ pub struct CopyRow {
     pub to: Space,
     /// The number of lanes that execute one instruction together.
     pub threads: u32,
-    /// The operation and element type of an atomic instruction.
+    /// The operation and element type of an atomic instruction; `None` for other instructions.
     pub atomic: Option<AtomicForm>,
-    /// The width of the elements that `memory` and `register` count. Only collective instructions have it.
+    /// The width in bits of the elements that `memory` and `register` count. Only collective instructions have any of the
+    /// three.
     pub element_bits: Option<u32>,
     /// Bytes moved for each lane.
     pub bytes: u32,

@@ -53,7 +53,10 @@ fn with(value: Value, n: i64) -> Result<Value, String> {
     })
 }
 
-/// Writes the value at each `{n}` and `{n/D}`.
+/// Writes the value at each `{n}`, and its `D`th part at each `{n/D}`.
+///
+/// # Errors
+/// If a brace is not closed, or `D` does not divide the value.
 fn written(text: &str, n: i64) -> Result<String, String> {
     let mut parts = text.split("{n");
     let mut out = parts.next().unwrap_or_default().to_owned();

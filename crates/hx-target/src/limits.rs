@@ -87,7 +87,8 @@ impl Limits {
         Residency { blocks, limited_by }
     }
 
-    /// Returns the number of registers that each thread has when the only block of a multiprocessor starts.
+    /// Returns the number of registers that each of `threads` threads has when they start as the only block of a
+    /// multiprocessor.
     pub fn registers_at_entry(&self, threads: u32) -> u32 {
         let most = self.registers / threads.max(1) / self.register_step * self.register_step;
         most.min(self.register_range[1])

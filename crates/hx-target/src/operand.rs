@@ -59,7 +59,7 @@ impl Operand {
         self.dtype
     }
 
-    /// Returns the lane that holds each element, if the operand may be in registers.
+    /// Returns the lane that holds each element, if the operand may be in registers; otherwise `None`.
     pub fn fragment(&self) -> Option<&Fragment> {
         self.fragment.as_ref()
     }

@@ -17,10 +17,13 @@ pub struct GemmRow {
     pub b: Operand,
     /// The accumulator, always in registers.
     pub c: Fragment,
-    /// The instruction is asynchronous: its threads commit it to a group and wait for the group. Names the rows that do so.
+    /// The kind of group to which the threads of an asynchronous instruction commit it before they wait for it; `None` for
+    /// other instructions.
     #[serde(default)]
     pub group: Option<String>,
+    /// Cycles for which the instruction keeps its unit.
     pub issue: f64,
+    /// Cycles until the result can be used.
     pub latency: f64,
     /// The ability of a target that has the row; every target has a row without one.
     #[serde(default)]
@@ -38,7 +41,7 @@ pub struct GemmRow {
 }
 
 impl GemmRow {
-    /// Returns the fragments of A and B, if the instruction can read both from registers.
+    /// Returns the fragments of A and B, if the instruction can read both from registers; otherwise `None`.
     pub fn fragments(&self) -> Option<[&Fragment; 2]> {
         Some([self.a.fragment()?, self.b.fragment()?])
     }

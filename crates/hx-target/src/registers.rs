@@ -12,7 +12,7 @@ pub struct Share {
     pub groups: u32,
     /// The role moves data and needs few registers.
     pub producer: bool,
-    /// The registers that the source gives each thread.
+    /// The registers that the source gives each thread; `None` if it leaves the number to this module.
     pub given: Option<u32>,
 }
 

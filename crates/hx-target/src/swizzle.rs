@@ -80,7 +80,7 @@ impl SwizzleMode {
         if self == SwizzleMode::Plain { 0 } else { self.width_bytes() }
     }
 
-    /// Returns the swizzle that has this number in tensor maps.
+    /// Returns the swizzle that has this number in tensor maps; `None` for other numbers.
     pub fn of_map(bytes: u32) -> Option<SwizzleMode> {
         SwizzleMode::ALL.into_iter().find(|mode| mode.in_map() == bytes)
     }
@@ -107,7 +107,7 @@ impl SwizzleMode {
         Swizzle::new(self.bits(), pieces.ilog2(), SHIFT).ok().filter(|_| pieces.is_power_of_two())
     }
 
-    /// Returns the mode that permutes the offsets of elements of `bits` bits in this way, if the hardware has it.
+    /// Returns the mode that permutes the offsets of elements of `bits` bits in this way; `None` if the hardware has none.
     pub fn of(swizzle: Swizzle, bits: u32) -> Option<SwizzleMode> {
         let is_same = |own: Swizzle| own.permutes_as(swizzle);
         SwizzleMode::ALL.into_iter().find(|mode| mode.of_elements(bits).is_some_and(is_same))

@@ -53,6 +53,7 @@ impl Target {
     }
 
     /// Returns the newest target whose PTX later GPUs of any capability run: one without features of its own architecture.
+    /// `None` if no target is such.
     pub fn newest_plain() -> Option<Target> {
         let is_plain = |target: &Target| target.forward == Forward::Later;
         Target::all().iter().copied().filter(is_plain).max_by_key(|target| target.capability)

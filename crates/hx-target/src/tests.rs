@@ -11,7 +11,7 @@ use hx_dtype::DType;
 
 use crate::{Catalogue, CopyRow, GemmRow, Target};
 
-/// Returns the rows of the target that has the most.
+/// Returns the rows of the default target.
 fn catalogue() -> &'static Catalogue {
     &Target::usual().get().rows
 }

@@ -1,4 +1,4 @@
-//! Compares the table of asynchronous instructions with the rows that it speaks of.
+//! Compares the table of asynchronous instructions with the rows that it names.
 
 use std::collections::BTreeSet;
 
