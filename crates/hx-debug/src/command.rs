@@ -154,7 +154,6 @@ impl Command {
 
 /// Parses how often a command is repeated; 1 if the text is empty.
 ///
-///
 /// # Errors
 /// If it is no number, as text.
 fn count(text: &str) -> Result<u32, String> {

@@ -92,7 +92,6 @@ impl Console {
 
     /// Runs a command. Returns its answer without the description of the new moment.
     ///
-    ///
     /// # Errors
     /// The reason why the command cannot be done, as text.
     fn done(&mut self, stepper: &mut Stepper<'_>, command: Command) -> Result<String, String> {

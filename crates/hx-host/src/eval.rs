@@ -322,7 +322,6 @@ impl<'a> Frame<'_, 'a> {
 
     /// Evaluates `read else otherwise`. Unlike in other reads, a negative index does not count from the end: it is outside.
     ///
-    ///
     /// # Errors
     /// If the read is not that of one element of a tensor, or an operand cannot be evaluated.
     fn guarded(&mut self, id: ExprId, read: ExprId, otherwise: ExprId) -> EvalResult<Value> {
@@ -352,7 +351,6 @@ impl<'a> Frame<'_, 'a> {
 
     /// Evaluates a tuple. An entry `_` is a mode that a tiler keeps, even in a cell, where `_` alone is the last value.
     ///
-    ///
     /// # Errors
     /// If an entry cannot be evaluated, or the tuple has too many parts.
     fn tuple(&mut self, id: ExprId, fields: &[hx_hir::TupleField]) -> EvalResult<Value> {
@@ -370,7 +368,6 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Evaluates `_`: the value of the cell before this one.
-    ///
     ///
     /// # Errors
     /// If no cell before this one has left a value.
@@ -436,7 +433,6 @@ impl<'a> Frame<'_, 'a> {
 
     /// Returns the value of a constant; the first use in the session evaluates it.
     ///
-    ///
     /// # Errors
     /// If its evaluation fails, or the text of the constant is gone.
     fn constant(&mut self, id: ExprId, key: &ItemKey) -> EvalResult<Value> {
@@ -464,7 +460,6 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Evaluates `load("x.safetensors")["w"]`.
-    ///
     ///
     /// # Errors
     /// If there is not one index that is a string, or as for [`Archive::tensor`].
@@ -535,7 +530,6 @@ fn is_least(expr: &Expr) -> bool {
 }
 
 /// Returns the value of a literal. An integer above the range of `i64` becomes a `u64` tensor without dimensions.
-///
 ///
 /// # Errors
 /// If an integer exceeds 64 bits.

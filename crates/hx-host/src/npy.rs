@@ -177,7 +177,6 @@ fn split_header(bytes: &[u8]) -> HostResult<(Header, &[u8])> {
 
 /// Returns the element type of a NumPy type code, and whether its bytes are big endian.
 ///
-///
 /// # Errors
 /// If the code is none of those of NumPy, or its type has no counterpart here.
 fn element_type(descr: &str) -> HostResult<(DType, bool)> {

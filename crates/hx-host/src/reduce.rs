@@ -91,7 +91,6 @@ pub fn reduce(op: Reduction, a: &Dense, axes: Option<&[usize]>, keep: bool) -> H
 
 /// Converts the numbers to the class in which `op` works.
 ///
-///
 /// # Errors
 /// If `op` is `any` or `all` and the numbers are no bools.
 fn prepare(op: Reduction, data: Numbers) -> HostResult<Numbers> {

@@ -517,7 +517,6 @@ impl Expr {
 
     /// Evaluates the expression modulo 2⁶⁴: sums and products wrap.
     ///
-    ///
     /// # Errors
     /// If a symbol has no value, a divisor is 0, or an operand of an atom other than [`Atom::Wrap`] exceeds 64 bits.
     fn eval_wrapping(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, EvalError> {

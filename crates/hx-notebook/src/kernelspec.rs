@@ -153,7 +153,6 @@ fn variable(name: &str) -> Option<PathBuf> {
 
 /// Returns the folder where Jupyter looks for kernels, as `jupyter --paths` names it.
 ///
-///
 /// # Errors
 /// [`SpecError::NoHome`] and [`SpecError::NoEnvironment`], if the place does not exist.
 fn kernels_folder(place: &Place, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, SpecError> {

@@ -53,7 +53,6 @@ pub fn run_script(
 
 /// Reads a line with its line end; `None` at the end of the input.
 ///
-///
 /// # Errors
 /// If the stream cannot be read or is no UTF-8, as text.
 fn read_line(input: &mut dyn BufRead) -> Result<Option<String>, String> {

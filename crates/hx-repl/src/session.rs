@@ -174,7 +174,6 @@ impl Session {
 
     /// Evaluates a cell, and accepts it if it has no errors. Returns its times.
     ///
-    ///
     /// # Errors
     /// The outcome, if the cell is refused or fails; the screen shows why.
     pub(crate) fn cell(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<Times, Outcome> {
@@ -197,7 +196,6 @@ impl Session {
     }
 
     /// Returns the value of an expression, without any lasting effect.
-    ///
     ///
     /// # Errors
     /// The outcome, if it has no value; the screen shows why.

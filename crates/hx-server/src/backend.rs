@@ -134,7 +134,6 @@ impl Backend {
 
     /// Returns the page about a code. It depends on no text, so no reader is needed.
     ///
-    ///
     /// # Errors
     /// If there is no such code; the error names the nearest one.
     #[allow(clippy::unused_async, reason = "methods of the protocol are asynchronous")]

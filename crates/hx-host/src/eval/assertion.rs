@@ -21,7 +21,6 @@ struct Part {
 impl<'a> Frame<'a, '_> {
     /// Evaluates `assert(condition, "message")`. If the condition does not hold, the message shows both sides of its comparisons.
     ///
-    ///
     /// # Errors
     /// If the condition is false, is not one bool, or cannot be evaluated.
     pub(super) fn assert(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {

@@ -128,7 +128,6 @@ impl<'a> Session<'a> {
 
     /// Repeats the calls of a measure with another candidate. A kernel without that candidate runs the compiler's choice.
     ///
-    ///
     /// # Errors
     /// If a launch or a product fails.
     fn again(&mut self, calls: &Calls, candidate: u32) -> Result<Calls, LaunchError> {
@@ -161,7 +160,6 @@ impl<'a> Session<'a> {
 
     /// Times the current group, if it has any statement.
     ///
-    ///
     /// # Errors
     /// If the group measures nothing, or the device cannot time it. The error is placed at the last statement of the group.
     fn finish_group(&mut self) -> EvalResult<()> {
@@ -190,7 +188,6 @@ impl<'a> Session<'a> {
 
 impl<'a> Frame<'_, 'a> {
     /// Evaluates `measure flops x bytes y { … }`.
-    ///
     ///
     /// # Errors
     /// If a quantity is not positive, the block launches nothing, or a statement fails.
@@ -265,7 +262,6 @@ impl<'a> Frame<'_, 'a> {
 
     /// Returns the number of candidates of a measure, the maximum over its kernels, and announces their launches.
     ///
-    ///
     /// # Errors
     /// If the arguments of a kernel do not fit, or it has errors.
     fn candidates(&mut self, block: ExprId, steps: &[Step]) -> EvalResult<u32> {
@@ -319,7 +315,6 @@ impl<'a> Frame<'_, 'a> {
 
     /// Times the current group if this statement begins the next one.
     ///
-    ///
     /// # Errors
     /// If no bench is running, another measure is open, or as for [`Session::finish_group`].
     fn begin(&mut self, at: ExprId, kind: Kind) -> EvalResult<()> {
@@ -354,7 +349,6 @@ impl<'a> Frame<'_, 'a> {
 
     /// Returns the bytes of `copy(n)` or `copy(tensor)`; `None` for any other call.
     ///
-    ///
     /// # Errors
     /// If there are no bytes, or the argument is neither an integer nor a tensor.
     fn copied_bytes(&mut self, call: ExprId) -> EvalResult<Option<u64>> {
@@ -377,7 +371,6 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Evaluates `cublas::gemm(a, b, c)`.
-    ///
     ///
     /// # Errors
     /// If the arguments are not three matrices that fit, `c` is held by no variable, or the device has no such library.

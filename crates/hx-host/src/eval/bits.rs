@@ -37,7 +37,6 @@ pub(super) fn count(operator: Operator, x: &Value) -> HostResult<Value> {
 
 /// Evaluates `mulhi(a, b)` on integers of one type. A number without a type takes that of the other operand.
 ///
-///
 /// # Errors
 /// If the types differ, one is no integer, or the shapes do not broadcast.
 pub(super) fn mulhi(a: &Value, b: &Value) -> HostResult<Value> {
@@ -68,7 +67,6 @@ pub(super) fn mulhi(a: &Value, b: &Value) -> HostResult<Value> {
 
 /// Evaluates `~x`, which flips every bit of each element; a number without a type has 64 bits.
 ///
-///
 /// # Errors
 /// If it is a float, or as for [`Value::dense`].
 pub(super) fn not(x: &Value) -> HostResult<Value> {
@@ -86,7 +84,6 @@ pub(super) fn not(x: &Value) -> HostResult<Value> {
 }
 
 /// Evaluates `bitcast(x, T)`: the bits of each element as an element of another type of the same width.
-///
 ///
 /// # Errors
 /// If `x` is no tensor, the widths differ, or a type is `bool` or has fewer than 8 bits.

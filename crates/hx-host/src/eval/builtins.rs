@@ -27,7 +27,6 @@ use crate::value::Value;
 
 /// Calls a function with its arguments.
 ///
-///
 /// # Errors
 /// If the arguments do not fit the function, or the function fails.
 pub(super) fn function(session: &mut Session<'_>, builtin: Builtin, args: &mut Args) -> HostResult<Value> {
@@ -54,7 +53,6 @@ fn not_evaluated(name: &str) -> HostError {
 }
 
 /// Calls a function that kernels have too.
-///
 ///
 /// # Errors
 /// As for [`function`].
@@ -102,7 +100,6 @@ fn common_fn(session: &mut Session<'_>, function: CommonFn, args: &mut Args) -> 
 }
 
 /// Calls a function that only the host has.
-///
 ///
 /// # Errors
 /// As for [`function`].
@@ -232,7 +229,6 @@ fn print(session: &mut Session<'_>, values: &[Value]) {
 
 /// Answers a question about the code of the kernel that was launched last.
 ///
-///
 /// # Errors
 /// If the answer is unknown, with the code `UNKNOWN_FACT`, or the code cannot be obtained.
 fn code(
@@ -255,7 +251,6 @@ fn code(
 }
 
 /// Evaluates `pack(x, layout)` or `unpack(x, layout)`; `moved` is the function that was called.
-///
 ///
 /// # Errors
 /// If `layout` is no layout `shape : stride`, or as for [`pack`].
@@ -300,7 +295,6 @@ fn reduction(op: Reduction, args: &mut Args) -> HostResult<Value> {
 
 /// Reduces over the axes that `axis:` names, or over all.
 ///
-///
 /// # Errors
 /// If there is no such axis, or as for [`reduce`].
 fn reduced(op: Reduction, x: &Value, args: &mut Args) -> HostResult<Value> {
@@ -317,7 +311,6 @@ fn reduced(op: Reduction, x: &Value, args: &mut Args) -> HostResult<Value> {
 }
 
 /// Returns the value of `keepdims:`; false if the call does not name it.
-///
 ///
 /// # Errors
 /// If the value is no bool.
@@ -361,7 +354,6 @@ fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
 }
 
 /// Returns `dtype` and `shape`, the first arguments of every function that makes a tensor.
-///
 ///
 /// # Errors
 /// If one of them is missing or of another kind.
@@ -449,7 +441,6 @@ fn load(path: &str) -> HostResult<Value> {
 }
 
 /// Writes one tensor to an `.npy` file, or `[("w", w), ("b", b)]` to a `.safetensors` file.
-///
 ///
 /// # Errors
 /// If the value has another form than the ending of the path needs, or as for [`npy::save`] and [`archive::save`].

@@ -118,7 +118,6 @@ impl<'a> Frame<'_, 'a> {
 
     /// Calls a value instead of a function: a layout is applied to coordinates.
     ///
-    ///
     /// # Errors
     /// If the value is no layout, or the coordinates do not fit it.
     fn applied(&mut self, id: ExprId, callee: ExprId, args: &[Arg]) -> EvalResult<Value> {

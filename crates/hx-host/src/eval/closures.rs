@@ -42,7 +42,6 @@ impl Frame<'_, '_> {
 impl Session<'_> {
     /// Calls a closure with these arguments.
     ///
-    ///
     /// # Errors
     /// If their number is wrong, or the closure's body fails. The error has its place in the closure.
     pub(super) fn apply(&mut self, closure: &Closure, args: Vec<Value>) -> EvalResult<Value> {
@@ -123,7 +122,6 @@ impl Along {
 
     /// Joins slices along the axis.
     ///
-    ///
     /// # Errors
     /// If their shapes differ, or one is no tuple with as many parts as there are tensors, if these were given as a tuple.
     fn stack(&self, slices: Vec<Value>) -> HostResult<Value> {
@@ -154,7 +152,6 @@ impl Along {
 }
 
 /// Evaluates `reduce(t, axis: 1, op: |a, b| …)`, which removes the axis, or `scan`, which keeps it and returns every prefix.
-///
 ///
 /// # Errors
 /// If the arguments do not fit, the axis has no elements, or the operator fails.

@@ -82,7 +82,6 @@ impl<'a> Session<'a> {
 impl Frame<'_, '_> {
     /// Binds the values of one case to the variables of the `forall`.
     ///
-    ///
     /// # Errors
     /// If a pattern does not fit its value.
     pub(super) fn bind_variables(&mut self, values: &[Value]) -> EvalResult<()> {

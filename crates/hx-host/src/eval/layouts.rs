@@ -12,7 +12,6 @@ use crate::value::Value;
 
 /// Calls a function of the algebra. The table of built-in names has its parameters, and `hx-layout` knows it by its name.
 ///
-///
 /// # Errors
 /// If an argument is missing or is no part of a layout, or the algebra refuses the call.
 pub(super) fn function(builtin: Builtin, args: &mut Args) -> HostResult<Value> {
@@ -30,7 +29,6 @@ pub(super) fn function(builtin: Builtin, args: &mut Args) -> HostResult<Value> {
 
 /// Evaluates `a ∘ b`.
 ///
-///
 /// # Errors
 /// If an operand is no layout, or the two do not compose.
 pub(super) fn compose(a: &Value, b: &Value) -> HostResult<Value> {
@@ -38,7 +36,6 @@ pub(super) fn compose(a: &Value, b: &Value) -> HostResult<Value> {
 }
 
 /// Reports whether two layouts are the same function.
-///
 ///
 /// # Errors
 /// If the algebra cannot decide it.
@@ -48,7 +45,6 @@ pub(super) fn equal(a: &Algebra, b: &Algebra) -> HostResult<bool> {
 
 /// Evaluates a field of a layout: `shape`, `stride`, `size`, `cosize` or `rank`.
 ///
-///
 /// # Errors
 /// If this kind of layout has no such field.
 pub(super) fn field(layout: &Algebra, name: &str) -> HostResult<Value> {
@@ -56,7 +52,6 @@ pub(super) fn field(layout: &Algebra, name: &str) -> HostResult<Value> {
 }
 
 /// Converts a host value to a value of the algebra: an integer, `_`, a tuple, a text or a layout.
-///
 ///
 /// # Errors
 /// If it is another value.
@@ -89,7 +84,6 @@ fn from_algebra(value: Algebra) -> HostResult<Value> {
 impl Frame<'_, '_> {
     /// Evaluates `(warp: 4, lane: 8) : (32, 1)`.
     ///
-    ///
     /// # Errors
     /// If shape and stride do not fit together, or cannot be evaluated.
     pub(super) fn layout(&mut self, id: ExprId, shape: ExprId, stride: ExprId) -> EvalResult<Value> {
@@ -99,7 +93,6 @@ impl Frame<'_, '_> {
     }
 
     /// Evaluates `linear((lane: [1, 2], register: [4]), (index: 8))`. The labels of its arguments name the dimensions.
-    ///
     ///
     /// # Errors
     /// If an argument cannot be evaluated, or the arguments make no linear layout.
@@ -135,7 +128,6 @@ impl Frame<'_, '_> {
 
     /// Evaluates `swizzle<3, 3, 3>`.
     ///
-    ///
     /// # Errors
     /// If an argument is no integer, or the numbers make no swizzle.
     pub(super) fn swizzle(&mut self, id: ExprId, generics: &[GenericArg]) -> EvalResult<Value> {
@@ -149,7 +141,6 @@ impl Frame<'_, '_> {
     }
 
     /// Evaluates `l(i)` and `l((i, j))`: applies a layout to a coordinate.
-    ///
     ///
     /// # Errors
     /// If the coordinate does not fit the layout.

@@ -27,7 +27,6 @@ impl Frame<'_, '_> {
 
 /// Evaluates `a op b`.
 ///
-///
 /// # Errors
 /// If the operator does not take such values, and as for [`arith::binary`].
 pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {

@@ -111,7 +111,6 @@ impl Frame<'_, '_> {
 
     /// Binds the names of a pattern to their values.
     ///
-    ///
     /// # Errors
     /// If a pattern takes apart a value that has another number of parts or none.
     pub(super) fn bind(&mut self, pat: PatId, value: Value) -> EvalResult<()> {
@@ -145,7 +144,6 @@ impl Frame<'_, '_> {
 
     /// Evaluates `x = e`, which assigns to a variable, and `x[i] = e`, which writes into a tensor; with `op` it is `x += e` and
     /// the like.
-    ///
     ///
     /// # Errors
     /// If `x` is neither a variable nor a part of a tensor, or the value does not fit it.

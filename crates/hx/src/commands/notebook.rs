@@ -84,7 +84,6 @@ fn failed(error: &SpecError, output: &Output) -> Exit {
 
 /// Serves the clients of a connection file.
 ///
-///
 /// # Errors
 /// The exit code, after the reason was reported: `Environment` if a port cannot be used, otherwise that of the connection file
 /// or of the settings.

@@ -143,7 +143,6 @@ fn reason(loaded: &Loaded, error: &StepError) -> String {
 
 /// Runs the commands of `-c` if there are any; otherwise prompts on a terminal, or reads a script from stdin.
 ///
-///
 /// # Errors
 /// If stdin cannot be read or stdout cannot be written.
 fn talk(stepper: &mut Stepper<'_>, args: &StepArgs, output: &Output) -> io::Result<()> {

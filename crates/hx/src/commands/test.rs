@@ -130,7 +130,6 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
 
 /// Runs tests again whenever a file changes, until Ctrl-C.
 ///
-///
 /// # Errors
 /// `Exit::Environment` if a folder cannot be watched, and the exit codes of a run that cannot begin; the reason has been
 /// reported.

@@ -48,7 +48,6 @@ pub(super) fn tuned(
 
 /// Reads the tuned file of a command that takes tuned arguments without `--tuned`, as [`tuned`]; `None` with `--no-tuned`.
 ///
-///
 /// # Errors
 /// As for [`tuned`].
 pub(super) fn tuned_by_default(

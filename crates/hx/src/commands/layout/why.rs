@@ -59,7 +59,6 @@ fn kernel<'db>(db: &'db Database, file: SourceFile, name: &str) -> Result<Kernel
 
 /// Returns the default instance, with the arguments and dimensions that the flags replace.
 ///
-///
 /// # Errors
 /// The reason as text: a flag cannot be parsed or names no parameter, dimension or stride, or a parameter has neither a value
 /// nor a default.
