@@ -15,6 +15,6 @@ pub enum Memory {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Address {
     pub memory: Memory,
-    /// In elements. Depends on the thread.
+    /// In elements. It may depend on the thread.
     pub offset: Expr,
 }

@@ -290,7 +290,8 @@ impl Clock {
         self
     }
 
-    /// Adds an agent for each stage of the barriers of a block that bulk copies signal. Call it before any event.
+    /// Adds an agent for each of the `stages` stages of barriers that bulk copies signal in a block, in every block. Call it
+    /// before any event.
     #[must_use]
     pub fn with_stages(mut self, stages: usize) -> Clock {
         self.stages = stages * self.blocks();
@@ -543,7 +544,8 @@ impl Clock {
         }
     }
 
-    /// Reports whether a fence followed an access before the barrier by which all threads of `later` know of it.
+    /// Reports whether an access needs no fence, or a fence followed it before the barrier by which all threads of `later`
+    /// know of it.
     pub fn is_fenced(&self, earlier: Epoch, later: Epoch) -> bool {
         let kind = match earlier.agent {
             Agent::Warp => 2,

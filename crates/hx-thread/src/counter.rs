@@ -34,7 +34,8 @@ impl Counter {
     }
 }
 
-/// Draws the next number from a counter into a ticket. One thread of the scope does it, and the others do not wait for it:
+/// Draws the next number from a counter into ticket `index`. One thread of the scope does it, and the others do not wait for
+/// it:
 ///
 /// 1. it waits until the phase of parity `parity` of the ticket's empty barrier is complete;
 /// 2. it adds 1 to the counter's tensor, relaxed and at the scope of the GPU; the value before is the number drawn. The last
@@ -50,8 +51,7 @@ pub struct Draw {
 
 /// Runs a body for each number that the block draws. Before each round every thread of the scope
 ///
-/// 1. waits until the phase of parity `parity` of the ticket's full barrier is complete;
-/// 2. gets the ticket's number as `var`, which is the same for all threads. One thread of each warp reads it for the others;
+/// 1. waits until the phase of parity `parity` of the full barrier of ticket `index` is complete;
 /// 3. that thread arrives on the ticket's empty barrier;
 /// 4. leaves the loop if `var` is not below the counter's limit.
 ///

@@ -5,7 +5,8 @@ use hx_tile::Order;
 
 use crate::{Address, AsyncCopy, Bulk, BulkStore, Stmt};
 
-/// An address that threads read or write at a statement. The first element of a box stands for the box.
+/// An address that threads read or write at a statement. The first element of a box, a run or a matrix operand stands for all
+/// of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Touch<'a> {
     pub address: &'a Address,
@@ -34,8 +35,8 @@ impl<'a> Touch<'a> {
 }
 
 impl Stmt {
-    /// Returns the accesses of the statement and the order it imposes. [`Stmt::Put`] has no accesses: it writes a buffer of its
-    /// own, which no address names.
+    /// Returns the accesses of the statement and the order it imposes. The accesses leave out the global memory of a bulk
+    /// copy, the shared memory of other blocks, counters with their tickets, and the log of a [`Stmt::Put`].
     pub fn effects(&self) -> Effects<'_> {
         let touches = |touches| Effects { touches, order: Order::Nothing };
         let orders = |order| Effects { touches: Vec::new(), order };

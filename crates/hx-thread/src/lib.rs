@@ -1,8 +1,9 @@
 //! The thread program: the code of every thread of a block, instruction by instruction, with registers and addresses
 //! spelled out.
 //!
-//! It is the pivot of the compiler: the simulator and the CUDA emitter both read it. Control flow is uniform over the
-//! block. All lanes execute a collective instruction. Names of instructions are rows of the catalogue of `hx-target`.
+//! It is the pivot of the compiler: the simulator and the CUDA emitter both read it. Control flow is uniform over the block,
+//! and in a role over each group of threads. All lanes execute a collective instruction. Names of instructions are rows of
+//! the catalogue of `hx-target`.
 //!
 //! Invariant: the crate knows no source text, no query, no CUDA text and no device.
 //!

@@ -92,7 +92,7 @@ pub fn record_bytes(entry: &LogEntry) -> u64 {
     LOG_WORD + payload.next_multiple_of(LOG_WORD)
 }
 
-/// Returns the first of the two words of an assertion.
+/// Returns the index of the first of the two words of an assertion.
 pub fn assertion_word(log: &[LogEntry], entry: usize) -> usize {
     let before = log.iter().take(entry).filter(|e| e.kind == LogKind::Assert).count();
     HEAD + 2 * before
@@ -109,7 +109,7 @@ pub fn sides_word(log: &[LogEntry], entry: usize) -> usize {
     assertion_word(log, log.len()) + SIDE_WORDS * before
 }
 
-/// Returns the word at which the table of areas begins.
+/// Returns the index of the word at which the table of areas begins.
 pub fn areas_word(log: &[LogEntry]) -> usize {
     sides_word(log, log.len())
 }

@@ -2,22 +2,22 @@
 
 use crate::Knowledge;
 
-/// A barrier in memory. It counts the arrivals of a phase, and the bytes of bulk copies; the phase is complete when neither is
-/// pending, and the next one begins.
+/// A barrier in memory. It counts the arrivals of a phase, and the bytes of bulk copies and sends; the phase is complete when
+/// neither is pending, and the next one begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Phase {
     /// The arrivals that a phase needs.
     count: u32,
     /// The arrivals that the current phase still needs.
     pending: u32,
-    /// The bytes of bulk copies that the current phase still needs. Less than 0 while copies are ahead of the arrival that
-    /// announces their bytes.
+    /// The bytes of bulk copies and sends that the current phase still needs. Less than 0 while copies are ahead of the
+    /// arrival that announces their bytes.
     bytes: i64,
     /// The number of complete phases.
     complete: u64,
-    /// The knowledge of the threads that arrived in the current phase.
+    /// The knowledge of the threads that arrived and of the copies that ended in the current phase.
     arriving: Knowledge,
-    /// The knowledge of the threads that arrived in complete phases.
+    /// The knowledge of those of complete phases.
     told: Knowledge,
 }
 
@@ -49,7 +49,7 @@ impl Phase {
         self.bytes += i64::from(bytes);
     }
 
-    /// Counts the bytes of a bulk copy. A thread that waits for the phase learns `known`.
+    /// Counts the bytes of a bulk copy or a send. A thread that waits for the phase learns `known`.
     pub fn receive(&mut self, bytes: u32, known: &Knowledge) {
         self.bytes -= i64::from(bytes);
         self.arriving.join(known);
@@ -69,7 +69,7 @@ impl Phase {
         (self.complete % 2 != u64::from(parity % 2 != 0)).then_some(&self.told)
     }
 
-    /// Returns the joined knowledge of all threads that arrived in complete phases.
+    /// Returns the joined knowledge of all threads that arrived and all copies that ended in complete phases.
     pub fn told(&self) -> &Knowledge {
         &self.told
     }
@@ -84,7 +84,8 @@ impl Phase {
         self.pending
     }
 
-    /// Returns how many bytes the current phase still needs.
+    /// Returns how many bytes the current phase still needs; less than 0 while copies are ahead of the arrival that announces
+    /// their bytes.
     pub fn bytes(&self) -> i64 {
         self.bytes
     }

@@ -18,10 +18,11 @@ pub struct ThreadProgram {
     pub name: String,
     /// The architecture that the program is for.
     pub target: Target,
-    /// In launch order: a pointer for each tensor; then every symbol of [`ThreadProgram::symbols`] as a 32-bit integer.
+    /// In launch order: a pointer for each tensor, a value for each number. The kernel takes every symbol of
+    /// [`ThreadProgram::symbols`] after them, as a 32-bit integer.
     pub params: Vec<Param>,
-    /// Dimensions, strides and the number of multiprocessors that the body, the grid or a requirement reads, in a fixed
-    /// order. A launch binds them to values below 2³¹.
+    /// The dimensions and strides that a parameter or the grid names, and the number of multiprocessors if the program reads
+    /// it, in a fixed order. A launch binds them to values below 2³¹.
     pub symbols: Vec<Symbol>,
     /// The number of blocks along x, y and z, in terms of the symbols.
     pub grid: Vec<Expr>,
@@ -44,7 +45,7 @@ pub struct ThreadProgram {
     pub counters: Vec<Counter>,
     /// The least and the greatest value of some locals that change.
     pub ranges: BTreeMap<Symbol, (i64, i64)>,
-    /// The register tensors, indexed by [`RegId`].
+    /// The register tensors and the temporaries, indexed by [`RegId`].
     pub registers: Vec<RegisterArray>,
     /// The prints and assertions. If there are any, the kernel takes the address of a buffer as its last argument.
     pub log: Vec<LogEntry>,
@@ -74,7 +75,7 @@ pub struct TensorParam {
     pub align: u32,
 }
 
-/// A tensor in shared memory.
+/// A tensor in shared memory, or memory through which threads or blocks exchange values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SharedBuffer {
     pub name: String,
@@ -84,11 +85,12 @@ pub struct SharedBuffer {
     pub bytes: u32,
 }
 
-/// Barriers in shared memory that count arrivals: one of 8 bytes for each stage of a pipeline, or for each ticket of a counter.
+/// Barriers in shared memory that count arrivals: one of 8 bytes for each stage of a pipeline, for each ticket of a counter,
+/// or for each group of a sum over the cluster. The barriers *empty* of a sum are one for each group and each target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Barrier {
     pub kind: BarrierKind,
-    /// The name of the pipeline or the counter.
+    /// The name of the pipeline or the counter, or `sum`.
     pub pipe: String,
     pub stages: u32,
     /// The arrivals that complete a phase.
@@ -104,9 +106,9 @@ pub struct Barrier {
 /// The event for which a barrier counts arrivals.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum BarrierKind {
-    /// The copies into a stage have arrived, or the number of a ticket is there.
+    /// The copies into a stage have arrived, the number of a ticket is there, or the slots of a sum are full.
     Full,
-    /// The readers have released a stage, or have read a ticket.
+    /// The readers have released a stage, have read a ticket, or have added the slots of a sum.
     Empty,
 }
 
@@ -142,12 +144,12 @@ pub enum Waiters {
     First,
 }
 
-/// A register tensor of a thread program, by position in [`ThreadProgram::registers`].
+/// A register array of a thread program, by position in [`ThreadProgram::registers`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RegId(pub u32);
 
-/// The elements that each thread holds of one register tensor. Elements narrower than 32 bits are packed, lowest first, into
-/// 32-bit words.
+/// The elements that each thread holds of a register tensor or a temporary. Elements narrower than 32 bits are packed, lowest
+/// first, into 32-bit words.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RegisterArray {
     pub name: String,
@@ -181,7 +183,7 @@ pub enum Stmt {
         unroll: bool,
         body: Body,
     },
-    /// Branches on a condition that is uniform over the block.
+    /// Branches on a condition that is uniform over the threads that reach it.
     If {
         cond: Cond,
         then: Body,
@@ -238,8 +240,8 @@ pub enum Stmt {
     WaitPrevious,
     /// Lets the next launch start its blocks once a thread of each block has come here, or the block has ended.
     AllowNext,
-    /// Runs while the condition holds. The condition is uniform over the block. The origin is that of the condition in the text,
-    /// if the loop has one there.
+    /// Runs while the condition holds. The condition is uniform over the threads that reach it. The origin is that of the
+    /// condition in the text, if the loop has one there.
     While {
         cond: Cond,
         body: Body,
@@ -268,8 +270,8 @@ pub enum Stmt {
         var: Symbol,
         src: Registers,
     },
-    /// Defines a local number of the value's type, the same for the block. Its inputs are single elements. In expressions of
-    /// integers a truth value is 1 or 0.
+    /// Defines a local number of the value's type, the same for all threads that reach it. Its inputs are single elements. In
+    /// expressions of integers a truth value is 1 or 0.
     LetNumber {
         var: Symbol,
         value: Scalar,
@@ -298,7 +300,8 @@ pub enum Stmt {
         by: Arrivals,
         blocks: Vec<Expr>,
     },
-    /// One thread of the scope arrives on a barrier. The current phase then also waits for this many bytes of bulk copies.
+    /// One thread of the scope arrives on a barrier. The current phase then also waits for this many bytes of bulk copies and
+    /// sends.
     Expect {
         barrier: u32,
         index: Expr,
@@ -326,7 +329,7 @@ pub struct Role {
     pub scope: ScopeId,
     /// The registers of each thread while it runs the body; `None` if the thread keeps those of the launch.
     pub registers: Option<u32>,
-    /// The number of the group, from 0, if the scope has several.
+    /// The number of the group, from 0; `None` if the scope has one group.
     pub index: Option<Symbol>,
     pub lanes: Lanes,
     pub body: Body,
@@ -340,12 +343,13 @@ pub enum Lanes {
     FirstWarp,
 }
 
-/// A single execution of a print or an assertion. Either all threads reach it together, or none does.
+/// A single execution of a print or an assertion. Either all threads of its scope reach it together, or none does.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Log {
     /// Position in [`ThreadProgram::log`].
     pub entry: u32,
-    /// The loops around the [`Stmt::Put`]s of this entry. These occur nowhere else.
+    /// The coordinates of the elements, and the loops around the [`Stmt::Put`]s of this entry, which occur nowhere else. It
+    /// is empty if the entry prints a text alone.
     pub body: Body,
 }
 
@@ -434,8 +438,8 @@ pub struct Registers {
     pub offsets: Vec<u32>,
 }
 
-/// A copy instruction of the catalogue: a load or a store. With a collective row, the lanes of a warp exchange the values
-/// they hold.
+/// A copy instruction of the catalogue: a load, a store or an atomic access. With a collective row, the lanes of a warp
+/// exchange the values they hold.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Transfer {
     pub row: Row<CopyRow>,
@@ -446,16 +450,16 @@ pub struct Transfer {
     pub guard: Cond,
     /// The value for threads whose guard fails, as bits of the element type.
     pub pad: u64,
-    /// The operands of an atomic row beside the registers that it moves.
+    /// The operands of an atomic row beside the registers that it moves; `None` for other rows.
     pub atomic: Option<AtomicUse>,
 }
 
 /// The operands and the meaning of an atomic access.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AtomicUse {
-    /// The value that a compare-exchange expects.
+    /// The value that a compare-exchange expects; `None` for other operations.
     pub compare: Option<Registers>,
-    /// Gets the element as it was before; threads whose guard fails get the padding.
+    /// Gets the element as it was before; `None` if no thread uses it. Threads whose guard fails get the padding.
     pub old: Option<Registers>,
     pub order: MemoryOrder,
     pub scope: MemoryScope,
@@ -492,7 +496,8 @@ pub struct MultiplyAsync {
     pub c: Registers,
     pub a: Source,
     pub b: Descriptor,
-    /// If it fails, the product replaces the accumulator instead of being added to it. It is uniform over the block.
+    /// If it fails, the product replaces the accumulator instead of being added to it. It is uniform over the threads of the
+    /// scope.
     pub keep: Cond,
 }
 
@@ -611,7 +616,7 @@ impl ThreadProgram {
         &self.registers[id.0 as usize]
     }
 
-    /// Returns the element type of the tensor in a memory.
+    /// Returns the element type of the tensor in a memory; `None` if the program has no such tensor.
     pub fn memory_dtype(&self, memory: Memory) -> Option<DType> {
         match memory {
             Memory::Global(p) => match self.params.get(p as usize)? {

@@ -11,7 +11,7 @@ use crate::{
     MultiplyAsync, Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram, Waiters,
 };
 
-/// Returns the program as text, one instruction a line.
+/// Returns the program as text, one statement a line.
 pub fn emit_thread(program: &ThreadProgram) -> String {
     let cluster = match program.cluster {
         [1, 1, 1] => String::new(),

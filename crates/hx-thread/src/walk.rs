@@ -7,8 +7,9 @@ use hx_index::{Atom, Expr, Symbol};
 use crate::{Body, Bulk, Drawn, Role, Stmt, ThreadProgram};
 
 impl Stmt {
-    /// Returns the bodies inside the statement: the body of an operation or a loop, the two branches of a condition, those
-    /// of all roles. The body of a [`crate::Log`] does not count: it holds only its [`crate::Put`]s, with their loops.
+    /// Returns the bodies inside the statement: the body of an operation or a loop, the two branches of a condition, those of
+    /// all roles. The body of a [`crate::Log`] does not count: it holds only its [`crate::Put`]s, with their coordinates and
+    /// loops.
     pub fn bodies(&self) -> impl Iterator<Item = &Body> + use<'_> {
         let (bodies, roles): ([Option<&Body>; 2], &[Role]) = match self {
             Stmt::Group(group) => ([Some(&group.body), None], &[]),

@@ -1,8 +1,8 @@
 //! Divides the log buffer among the blocks, and decodes it after the launch.
 //!
 //! Mostly the launch alone decides what a block prints: trip counts and conditions depend on the block's index. So a dry run
-//! follows the control flow of each block without its work, and the block gets exactly the bytes that it will need. If data
-//! decide, the block gets an equal share of the rest.
+//! follows the control flow of each block without its work, and the block gets exactly the bytes that it will need. The block
+//! gets an equal share of the rest if data decide, if roles or loops over a counter print, or if the dry runs get too long.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::{Stmt, ThreadProgram, assigned, visit};
 
 /// The most bytes that the areas of all blocks take together.
 const MOST_BYTES: u64 = 32 << 20;
-/// The most bytes that a block gets if data decide how much it prints.
+/// The most bytes that a block gets if data decide how much it prints, unless one record needs more.
 const MOST_UNKNOWN: u64 = 4 << 20;
 /// The most blocks that have an area. Blocks with higher numbers keep no record.
 const MOST_BLOCKS: u64 = 1 << 20;
@@ -35,7 +35,8 @@ pub struct LogPlan {
 }
 
 impl LogPlan {
-    /// Returns the plan for a launch of `program` on this grid. `symbols` returns dimensions, strides and integer arguments.
+    /// Returns the plan for a launch of `program` on this grid. `symbols` returns the dimensions, strides and integer
+    /// arguments of the launch, and `None` for any other symbol.
     pub fn new(program: &ThreadProgram, grid: [u64; 3], symbols: &dyn Fn(&Symbol) -> Option<i64>) -> LogPlan {
         let prints = program.log.iter().any(|e| e.kind == LogKind::Print);
         let blocks = grid.iter().product::<u64>().min(if prints { MOST_BLOCKS } else { 0 });
@@ -74,7 +75,7 @@ impl LogPlan {
         buffer
     }
 
-    /// Returns the range of bytes that block number `block` may write.
+    /// Returns the range of bytes that block number `block` may write; empty for a block without an area.
     pub fn area(&self, block: u64) -> std::ops::Range<usize> {
         let at = |i: u64| self.areas.get(i as usize).map(|at| *at as usize);
         at(block).zip(at(block + 1)).map_or(0..0, |(start, end)| start..end)
@@ -163,7 +164,7 @@ fn put(buffer: &mut [u8], word: usize, value: u64) {
     }
 }
 
-/// Returns the bytes that each of the first `blocks` blocks prints; `None` for a block for which data decide.
+/// Returns the bytes that each of the first `blocks` blocks prints; `None` for a block that a dry run cannot follow.
 fn wanted(
     program: &ThreadProgram,
     grid: [u64; 3],
@@ -231,7 +232,8 @@ impl DryRun<'_> {
         e.eval(&|s: &Symbol| self.lookup(s)).ok()
     }
 
-    /// Follows a body. Returns `None` if data decide what it prints, or if no step is left.
+    /// Follows a body. Returns `None` if data decide what it prints, if roles or loops over a counter print, or if no step is
+    /// left.
     fn body(&mut self, body: &[Stmt]) -> Option<()> {
         for stmt in body {
             self.steps = self.steps.checked_sub(1)?;

@@ -54,7 +54,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the place of the element at coordinates `at` of a view of shared memory, before the swizzle.
+    /// Returns the place of the element at coordinates `at` of the base of a view of shared memory, before the swizzle.
     pub(super) fn unswizzled(
         &self,
         op: &Op,
@@ -120,7 +120,7 @@ fn permuted(swizzle: Swizzle, offset: &Expr, facts: &Facts) -> Expr {
     offset.xor(&moved)
 }
 
-/// Returns the bits that a value may have set; `None` if it has no known bounds.
+/// Returns the bits that a value may have set; `None` if it may be negative or has no known upper bound.
 fn bits(value: &Expr, facts: &Facts) -> Option<i64> {
     let span = |value: &Expr| {
         let (Some(0..), Some(most)) = facts.range(value) else { return None };

@@ -41,7 +41,7 @@ pub(super) fn maps(program: &TileProgram, solution: &Solution) -> Result<Vec<Ten
     Ok(out)
 }
 
-/// Returns the views of global and of shared memory of a copy in boxes.
+/// Returns the views of global and of shared memory of a copy in boxes or runs; `None` for another operation.
 fn sides(op: &Op) -> Option<[&View; 2]> {
     if let OpKind::CopyAsync { src, dst, .. } = &op.kind {
         return Some([src, dst]);
@@ -101,8 +101,8 @@ impl Lowering<'_> {
         Ok(map.ok_or_else(|| self.error(op, "the copy has no tensor map"))? as u32)
     }
 
-    /// Returns the boxes or runs that the executing block brings, those along the first mode of the tile fastest. `place` is the
-    /// coordinate of the block among `blocks` that share the copy.
+    /// Returns the boxes or runs that the executing block moves, those along the first mode of the tile fastest. `place` is
+    /// the coordinate of the block among `blocks` that share the copy.
     fn parts(
         &self,
         op: &Op,

@@ -34,7 +34,7 @@ fn size(program: &TileProgram, axis: u8) -> u32 {
 }
 
 impl Lowering<'_> {
-    /// Returns the coordinate of the executing block in its cluster.
+    /// Returns the coordinate of the executing block along an axis of its cluster.
     pub(super) fn place(&self, axis: u8) -> Expr {
         let size = Expr::constant(i64::from(size(self.program, axis)));
         Expr::symbol(Symbol::BlockIdx(axis)).rem(&size, &self.program.facts)

@@ -156,7 +156,8 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// Returns the counter of a loop over the mode at `position`, and the counter's value.
+    /// Returns the counter of a loop over the mode at `position`, and the counter's value: 0 for a loop of one step. States
+    /// the counter's range in `facts`.
     pub(super) fn step(&self, op: &Op, position: usize, extent: i64, facts: &mut Facts) -> (Symbol, Expr) {
         let counter = self.counter(COUNTERS[position % COUNTERS.len()], op, super::COUNTED + position as u32);
         facts.at_most(counter.clone(), Expr::constant(extent - 1));
@@ -164,7 +165,8 @@ impl Lowering<'_> {
         (counter, counted)
     }
 
-    /// Returns a local for each dimension in which threads differ, and the coordinates in terms of these locals.
+    /// Returns a local for each dimension in which threads differ, and the coordinates in terms of these locals. States the
+    /// ranges of the locals in `facts`.
     pub(super) fn thread_coordinates(
         &self,
         op: &Op,
@@ -197,8 +199,8 @@ impl Lowering<'_> {
         (body, at)
     }
 
-    /// Returns the condition under which an element lies within the bounds of a global buffer, without comparisons that the facts prove.
-    /// The elements of one access lie inside together or not at all.
+    /// Returns the condition under which an element lies within the bounds of a global tensor and before the ends of the
+    /// view, without comparisons that the facts prove. The elements of one access lie inside together or not at all.
     fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
         let Base::Global(param) = view.base else { return Cond::True };
         let Some(param) = self.program.tensor_param(param) else { return Cond::True };

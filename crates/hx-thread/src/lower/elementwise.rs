@@ -75,8 +75,9 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// Lowers an expression for two neighbours at once. Every operator needs an instruction for two values, and each operand
-    /// must hold the two values side by side or have the same value for both; otherwise returns `None`.
+    /// Lowers an expression for two neighbours at once. Returns `None` if an operator has no instruction for two values, if
+    /// an operand neither holds the two values side by side nor has the same value for both, or if the values do not divide
+    /// into pairs.
     fn packed(&self, op: &Op, map: &Map, choice: &MapChoice) -> Result<Option<Body>, LowerError> {
         const PAIR: i64 = 2;
         let dtype = self.program.tensor(map.dst).dtype;
@@ -120,7 +121,7 @@ impl Lowering<'_> {
         Ok(Some(unrolled(&loops, vec![compute])))
     }
 
-    /// Returns the element of the walked tensor itself.
+    /// Returns the register of the element of `tensor` that a walk over this tensor has reached.
     pub(super) fn own(&self, op: &Op, tensor: TensorId, walk: &Walk) -> Result<Registers, LowerError> {
         let mut unit = 1;
         let mut base = Expr::default();
@@ -142,7 +143,8 @@ pub(super) fn element(array: RegId, positions: &hx_layout::Layout, counters: &[E
     Registers { array, base, offsets: vec![0] }
 }
 
-/// Reports whether an expression has only operators with a row for `values` elements of this type at once.
+/// Reports whether an expression has only inputs and literals of this type, and operators with a row for `values` elements of
+/// it at once.
 fn packs(rows: &Catalogue, value: &Scalar, dtype: DType, values: u32) -> bool {
     fn all(rows: &Catalogue, value: &Scalar, dtype: DType, values: u32) -> bool {
         match value {

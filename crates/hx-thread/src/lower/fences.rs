@@ -43,16 +43,18 @@ pub(super) fn place(body: &mut Body, shared: &[SharedBuffer], maps: &[TensorMap]
     Fences { buffers, filled, signalled, stored }.body(body, Accesses::default(), true);
 }
 
-/// The accesses of threads to the buffers that no fence has followed.
+/// The accesses of threads that no fence has followed.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Accesses {
-    /// A store, a copy that a wait may have covered, or a load from a buffer that bulk copies fill.
+    /// A store to one of [`Fences::buffers`], a copy into one that a wait may have covered, or a load from one that bulk
+    /// copies fill.
     done: bool,
-    /// A copy of a closed group that may be in flight.
+    /// A copy of a closed group into one of the buffers that may be in flight.
     flying: bool,
-    /// A copy whose group is open.
+    /// A copy into one of the buffers whose group is open.
     open: bool,
-    /// A load from a tensor in global memory that bulk stores write, or a store to it.
+    /// A load from a tensor in global memory that bulk stores write, a store to it, or a copy from it that a wait may have
+    /// covered.
     global: bool,
     /// A copy from such a tensor that may be in flight.
     source: bool,
@@ -71,9 +73,9 @@ impl Accesses {
 }
 
 struct Fences {
-    /// The shared buffers that descriptors and bulk copies refer to.
+    /// The shared buffers that descriptors and bulk copies refer to, and those that share memory with one.
     buffers: BTreeSet<u32>,
-    /// The buffers among these that bulk copies fill.
+    /// The shared buffers that bulk copies fill, and those that share memory with one.
     filled: BTreeSet<u32>,
     /// The barriers in memory that copies into these buffers signal.
     signalled: BTreeSet<u32>,

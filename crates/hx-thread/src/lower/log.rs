@@ -46,7 +46,7 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
 }
 
 impl Lowering<'_> {
-    /// Puts the tensor's elements into the log under the operation's entry.
+    /// Puts the tensor's elements into the log under the operation's entry. Without a tensor, the entry prints a text alone.
     pub(super) fn log(&self, op: &Op, tensor: Option<TensorId>) -> Result<Body, LowerError> {
         let entry = self.log.iter().position(|e| e.op == op.id);
         let entry = entry.ok_or_else(|| self.error(op, "the operation tells nothing"))? as u32;

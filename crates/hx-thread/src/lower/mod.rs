@@ -46,10 +46,11 @@ use layout::{registers, unrolled};
 use signal::Signals;
 use zero::Zeros;
 
-/// The error of a solution that does not fit its program. A verified solution always fits.
+/// The error of a solution that does not fit its program, or of a program that has no code. A verified solution always fits.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("operation {}: {message}", .op.0)]
 pub struct LowerError {
+    /// The operation; number 0 if the fault lies in no operation.
     pub op: OpId,
     pub message: String,
 }
@@ -57,7 +58,8 @@ pub struct LowerError {
 /// Lowers a solved program to the code of the threads of a block. Polls before every statement; a poll may unwind.
 ///
 /// # Errors
-/// If the solution lacks a layout or an instruction, or if their shapes do not fit.
+/// If the solution lacks a layout or an instruction, if their shapes do not fit, or if the program uses a number or a stage
+/// in a way that has no code.
 pub fn lower(
     program: &TileProgram,
     solution: &Solution,
@@ -129,8 +131,9 @@ fn buffer(program: &TileProgram, solution: &Solution, id: TensorId) -> SharedBuf
     }
 }
 
-/// Returns the number of blocks that should run together on a multiprocessor. A kernel without matrix products waits for
-/// memory, so it gets as many as its tensors allow, in registers and in shared memory; any other kernel gets 1.
+/// Returns the number of blocks that should run together on a multiprocessor. A kernel without matrix products and roles
+/// waits for memory if its tensors need few registers: it gets as many blocks as hide the wait, if shared memory has room for
+/// them. Any other kernel gets 1.
 fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
     let multiplies = program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Gemm { .. }));
     let words = |(tensor, held): (&TensorId, &hx_tile::Distribution)| {
@@ -164,8 +167,8 @@ fn param(param: &TileParam) -> Param {
     }
 }
 
-/// Returns dimensions and strides in the order in which the parameters name them, and the number of multiprocessors after
-/// them.
+/// Returns the dimensions and strides that the parameters and the grid name, in this order, and after them the number of
+/// multiprocessors if the program reads it.
 fn symbols(program: &TileProgram) -> Vec<Symbol> {
     let mut out: Vec<Symbol> = Vec::new();
     let mut add = |e: &Expr| {
@@ -193,9 +196,9 @@ struct Lowering<'p> {
     /// Registers that operations need besides their tensors.
     temporaries: BTreeMap<OpId, Vec<RegId>>,
     buffers: BTreeMap<TensorId, u32>,
-    /// Shared memory through which the threads of an operation exchange values.
+    /// The shared buffers through which the threads of an operation exchange values.
     scratch: BTreeMap<OpId, Vec<u32>>,
-    /// The first of the buffers of sums over the cluster.
+    /// The first of the buffers of sums over the cluster, a position among the shared buffers.
     first_sum: u32,
     log: Vec<LogEntry>,
     /// For each scope, the facts about all symbols, with the bound on the number of a thread.
@@ -476,7 +479,8 @@ impl<'p> Lowering<'p> {
         self.fill_bits(op, tensor, self.program.tensor(tensor).dtype.encode(value), COUNTED)
     }
 
-    /// Fills a tensor, in whole words where elements are packed.
+    /// Fills a tensor: in whole words, if a thread's elements fill them. `counter` is the index of the loop's counter among
+    /// the locals of the operation.
     fn fill_bits(&self, op: &Op, tensor: TensorId, bits: u64, counter: u32) -> Result<Body, LowerError> {
         let array = self.array(op, tensor)?;
         let dtype = self.program.tensor(tensor).dtype;
@@ -578,7 +582,7 @@ fn counted(counter: &Symbol, steps: i64) -> Expr {
     if steps == 1 { Expr::default() } else { Expr::symbol(counter.clone()) }
 }
 
-/// Locals made here have numbers from this one on; the source's locals have smaller ones.
+/// The locals of operations have numbers from this one on; the source's locals have smaller ones.
 const LOCALS: u32 = 1 << 16;
 /// The number of locals that one operation may make: coordinates of threads first, then those of [`Local`], then counters.
 const LOCALS_PER_OP: u32 = 32;
@@ -591,10 +595,10 @@ enum Local {
     Last = 7,
 }
 
-/// The index from which the locals of an operation are counters of unrolled loops.
+/// The index from which the locals of an operation are counters of loops over its instructions.
 const COUNTED: u32 = 8;
 
-/// Reports whether a local is the counter of an unrolled loop over the instructions of an operation.
+/// Reports whether a local is the counter of a loop over the instructions of an operation.
 fn is_counter(symbol: &Symbol) -> bool {
     matches!(symbol, Symbol::Var(_, n) if *n >= LOCALS && (n - LOCALS) % LOCALS_PER_OP >= COUNTED)
 }

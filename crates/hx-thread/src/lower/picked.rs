@@ -50,8 +50,8 @@ impl Lowering<'_> {
         companions.into_iter().zip(&choice.companions).map(registers).collect()
     }
 
-    /// Returns the coordinates that each thread looks up, if the view picks rows or elements. `beside` ends with the registers of
-    /// the indices that pick elements.
+    /// Returns the coordinates that each thread looks up; `None` if the view picks neither rows nor elements. `beside` ends
+    /// with the registers of the indices that pick elements.
     pub(super) fn picked(
         &self,
         op: &Op,
@@ -135,7 +135,8 @@ pub(super) fn coordinates(view: &View, at: &[Expr], picked: Option<&Picked>) -> 
     all
 }
 
-/// Returns the operands of an atomic instruction besides its value, from the registers of the companions.
+/// Returns the operands of an atomic instruction besides its value, from the registers of the companions; `None` for another
+/// operation.
 pub(super) fn atomic_use(op: &Op, beside: &[Registers]) -> Option<AtomicUse> {
     let OpKind::Atomic(Atomic { old, compare, order, scope, .. }) = &op.kind else { return None };
     let mut beside = beside.iter().cloned();

@@ -18,12 +18,13 @@ use super::waiters::waiters;
 use super::{LowerError, Lowering, cluster};
 use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt, Waiters};
 
-/// Positions have numbers from this one on, above all other locals.
+/// Positions have numbers from this one on, above those of operations and below those of counters and sums.
 const POSITIONS: u32 = 1 << 30;
 /// The distance between the numbers of the locals of two positions. A position uses only the first numbers.
 const POSITION_STEP: u32 = 32;
 
-/// Returns the barriers of all pipelines, two for each. Only the counters follow them in the block's shared memory.
+/// Returns the barriers of all pipelines, two for each. The barriers of sums and the counters follow them in the block's
+/// shared memory.
 pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrier> {
     let mut at = solution.shared_bytes - program.barrier_bytes();
     let (fills, axes) = (signal::fills(program, solution), cluster::shared_axes(program, solution));

@@ -30,7 +30,7 @@ struct Issues {
     /// The first step of an instruction.
     step: Expr,
     facts: Facts,
-    /// The number of the group of threads, if several execute the product.
+    /// The local with the number of the group of threads, and its value; `None` if one group executes the product.
     group: Option<(Symbol, Expr)>,
 }
 
@@ -105,7 +105,7 @@ impl Lowering<'_> {
         is_by_descriptor(self.solution.choices.get(&id))
     }
 
-    /// Returns all values of these tensors.
+    /// Returns the registers of all values of these tensors.
     fn whole(&self, op: &Op, tensors: &BTreeSet<TensorId>) -> Result<Vec<Registers>, LowerError> {
         let whole = |tensor: &TensorId| {
             let values = self.distribution(op, *tensor)?.layout.mode(1).size();
@@ -280,7 +280,7 @@ fn extents(modes: &[Reached], extent: i64) -> Option<Vec<(i64, ReachedStride)>> 
 }
 
 impl Open {
-    /// Reads the offsets off a layout along one side of an operand; `None` if a stride is not that of the reach.
+    /// Reads the offsets off a layout along one side of an operand; `None` if the layout has other strides than the reach.
     fn read(&mut self, layout: &Layout, factor: i64, wanted: &[(i64, ReachedStride)]) -> Option<()> {
         let mut unit = factor;
         for &(wanted, stride) in wanted {
@@ -324,7 +324,8 @@ fn place(held: &Distribution, thread: i64, value: i64) -> Vec<i64> {
     coordinate(held.layout.eval(thread + held.layout.mode(0).size() * value), &held.tile)
 }
 
-/// Returns a table of coordinates, which begins with 0, as digits of the position: `(unit, extent, step)` each.
+/// Returns a table of coordinates, which begins with 0, as digits of the position: `(unit, extent, step)` each; `None` if it
+/// is no sum of such digits.
 fn steps(table: &[i64]) -> Option<Vec<(i64, i64, i64)>> {
     let count = table.len() as i64;
     let mut unit = 1;
@@ -347,7 +348,7 @@ fn walked(steps: &[(i64, i64, i64)], counter: &Expr, facts: &Facts) -> Expr {
     digits.into_iter().zip(steps).fold(Expr::default(), |sum, (digit, (_, _, step))| sum + digit.scale(*step))
 }
 
-/// Reports whether an operation is a product that its solution reads by descriptor, into `c`, without reading `c` otherwise.
+/// Reports whether an operation is a product by descriptor into `tensor` that does not also read it as an operand.
 pub(super) fn is_product_into(op: &Op, choice: Option<&Choice>, tensor: TensorId) -> bool {
     let OpKind::Gemm { c, a, b, .. } = &op.kind else { return false };
     let reads = |operand: &Operand| operand.view.register() == Some(tensor);

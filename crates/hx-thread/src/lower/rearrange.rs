@@ -138,7 +138,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Replaces value `i` of the destination by value `i` of `other` in threads that want its position.
+/// Replaces value `i` of the destination by value `i` of `came` in threads that want this position.
 fn choose(
     (rows, dtype): (&Catalogue, DType),
     (to, base): (crate::RegId, Expr),

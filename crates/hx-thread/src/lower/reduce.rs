@@ -22,7 +22,7 @@ struct Reduction<'o> {
     /// The number of elements of the result that each thread holds.
     values: i64,
     array: RegId,
-    /// A register for one element besides the result, for values of other threads.
+    /// A register for one element besides the result, for values of other threads; `None` if threads exchange none.
     scratch: Option<RegId>,
     identity: u64,
 }
@@ -233,7 +233,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the instruction that moves one element between shared memory and registers.
+    /// Returns the instruction that loads one element from shared memory, or stores one without `load`.
     pub(super) fn single(&self, op: &Op, dtype: DType, load: bool) -> Result<Row<CopyRow>, LowerError> {
         let (from, to) =
             if load { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
@@ -244,7 +244,7 @@ impl Lowering<'_> {
         row.map(Row::from).ok_or_else(|| self.error(op, "no instruction moves single elements"))
     }
 
-    /// Returns the instruction by which the lanes of a warp exchange a register.
+    /// Returns the instruction by which the lanes of a warp exchange a register with lanes in this reach.
     pub(super) fn exchange_row(&self, op: &Op, reach: Reach) -> Result<Row<ExchangeRow>, LowerError> {
         let row = self.program.target.rows().exchanges.iter().find(|row| row.reach == reach);
         row.map(Row::from).ok_or_else(|| self.error(op, "no exchange between lanes"))

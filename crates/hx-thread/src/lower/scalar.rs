@@ -14,7 +14,8 @@ pub(super) fn hardware(rows: &Catalogue, value: &Scalar) -> Scalar {
     widened(rows, &contracted(rows, value))
 }
 
-/// Makes each `a · b + c`, `a · b - c` and `c - a · b` a fused multiply-add, which rounds once.
+/// Makes each `a · b + c`, `a · b - c` and `c - a · b` a fused multiply-add, which rounds once, if the catalogue has one for
+/// the type.
 pub(super) fn contracted(rows: &Catalogue, value: &Scalar) -> Scalar {
     match value {
         Scalar::Apply { operator, dtype, args } => {
@@ -26,7 +27,7 @@ pub(super) fn contracted(rows: &Catalogue, value: &Scalar) -> Scalar {
     }
 }
 
-/// Computes in f32 where the type has no operator of its own.
+/// Computes in f32 where a floating-point type has no operator of its own.
 fn widened(rows: &Catalogue, value: &Scalar) -> Scalar {
     let (operator, dtype, args) = match value {
         Scalar::Apply { operator, dtype, args } => {
@@ -73,7 +74,7 @@ fn fuse(rows: &Catalogue, (operator, dtype): (Operator, DType), args: Vec<Scalar
     }
 }
 
-/// Returns the identity of an operator; `None` for an operator that does not reduce.
+/// Returns the identity of an operator, as bits of the type; `None` for an operator that does not reduce.
 pub(super) fn identity(operator: Operator, dtype: DType) -> Option<u64> {
     let (lowest, highest) = if dtype.is_float() {
         (f64::NEG_INFINITY, f64::INFINITY)

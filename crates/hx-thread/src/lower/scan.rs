@@ -169,7 +169,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Computes `at = before ∘ at` in threads for which the condition holds. Every operand is one element of each tensor.
+    /// Computes `at = before ∘ at` in threads for which the condition holds, or in all. Every operand is one element of each
+    /// tensor.
     fn prepend(
         &self,
         s: &Scan<'_>,
@@ -220,7 +221,8 @@ impl Lowering<'_> {
         s.total.iter().map(|a| one(*a, base.clone())).collect()
     }
 
-    /// Scans a digit of values: the blocks of one thread, one after the other.
+    /// Scans a digit of values: the blocks of one thread, one after the other. With `threads`, a digit of threads is done, so
+    /// `total` holds the totals.
     fn scan_values(&self, s: &Scan<'_>, step: i64, threads: bool) -> Body {
         let done = s.chosen(|i| s.is_done(i, step));
         let here = s.chosen(|i| s.is_at(i, step));
@@ -355,8 +357,8 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// Returns the loop over the other parts in shared memory: `before` combines the parts below the thread's own, `total`
-    /// combines all parts. The operator's left operand is the earlier part.
+    /// Returns the loop over the parts in shared memory after the first: `before` combines the parts below the thread's own,
+    /// `total` combines all parts. The operator's left operand is the earlier part.
     fn combined(
         &self,
         s: &Scan<'_>,
@@ -439,7 +441,7 @@ impl Lowering<'_> {
         registers.iter().enumerate().map(transfer).collect()
     }
 
-    /// Computes `at = at ∘ after` in threads for which the condition holds.
+    /// Computes `at = at ∘ after` in threads for which the condition holds, or in all.
     fn append(
         &self,
         s: &Scan<'_>,

@@ -14,7 +14,7 @@ use super::waiters::{self, is_in_boxes};
 use super::{LowerError, Lowering};
 use crate::{Arrivals, BarrierKind, Body, Stmt};
 
-/// The barriers of a pipeline, as positions in [`crate::ThreadProgram::barriers`].
+/// Returns a barrier of a pipeline, as a position in [`crate::ThreadProgram::barriers`].
 pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
     match kind {
         BarrierKind::Full => 2 * pipe.0,
@@ -22,10 +22,10 @@ pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
     }
 }
 
-/// The copies that fill the stages of a pipeline.
+/// The arrivals that fill a stage of a pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fills {
-    /// Whether some copies are bulk copies.
+    /// Whether some copies are bulk copies, for which one thread arrives.
     in_boxes: bool,
     /// The arrivals of threads; 0 if no thread copies.
     threads: u32,
@@ -72,7 +72,8 @@ pub(super) fn stages(program: &TileProgram) -> BTreeMap<OpId, Symbol> {
     out
 }
 
-/// Returns the stages at the end of a body. A stage that a nested body acquires is unknown after that body.
+/// Returns the stages at the end of a body, and adds those of its copies to `out`. A stage that a nested body acquires is
+/// unknown after that body.
 fn stages_in(
     body: &[TileStmt],
     around: &BTreeMap<PipeId, Symbol>,

@@ -161,7 +161,7 @@ impl Lowering<'_> {
         buffer.copied().ok_or_else(|| self.error(op, "no shared memory to go through"))
     }
 
-    /// Returns a digit of the thread's number.
+    /// Returns a digit of the thread's number: the number divided by `unit`, modulo `extent`.
     pub(super) fn digit(&self, op: &Op, unit: i64, extent: i64) -> Expr {
         let (thread, facts) = (Expr::symbol(Symbol::Thread), self.facts_of(op));
         thread.div(&Expr::constant(unit), facts).rem(&Expr::constant(extent), facts)
@@ -260,7 +260,7 @@ fn within(view: &View, steps: &[i64], at: &[Expr], facts: &Facts) -> (Cond, Expr
     (guard, offset)
 }
 
-/// Returns the truth value of a conjunction of comparisons; `None` if it always holds.
+/// Returns a condition as a truth value; `None` if it always holds.
 fn truth(cond: &Cond) -> Option<Scalar> {
     let integer = |value: &Expr| Scalar::Integer { value: value.clone(), dtype: DType::I32 };
     match cond {

@@ -1,6 +1,7 @@
 //! Lowers sums over the blocks of a cluster.
 //!
-//! The block to which a sum goes has a slot in its shared memory for every other block along the axis. A sum has four steps:
+//! The block to which a sum goes has a slot in its shared memory for every other block along the axis. A sum has four steps;
+//! if a thread has more elements than fit into a slot, each round of these steps takes the next of them:
 //!
 //! 1. A sender waits until the threads of the target have read their slots: the barrier *empty* of this target, in the sender's own
 //!    memory. Then each thread sends its registers to its place in the sender's slot at the target, and goes on.
@@ -11,8 +12,8 @@
 //!    only what the threads with its number sent, so the threads of a block need not meet.
 //! 4. The warps of the target arrive at the barrier *empty* of the target in the memory of every sender.
 //!
-//! The barriers of a target change their phases once a sum, those in its own memory and those at the senders alike, so one parity for
-//! each target serves both. Every block executes every sum, hence all of them keep the same parities.
+//! The barriers of a target change their phases once a round, those in its own memory and those at the senders alike, so one
+//! parity for each target serves both. Every block executes every sum, hence all of them keep the same parities.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +102,7 @@ pub(super) fn temporaries(program: &TileProgram, axis: u8) -> &'static [&'static
 struct Sum<'o> {
     op: &'o Op,
     sums: Sums,
-    /// The first of its barriers.
+    /// Its barriers *full*, a position in [`crate::ThreadProgram::barriers`]; those *empty* follow.
     full: u32,
     /// Its slots, a position among the shared buffers.
     buffer: u32,
@@ -109,7 +110,7 @@ struct Sum<'o> {
     array: RegId,
     /// The registers that go to each block; none if all blocks get those of `array`.
     parts: Vec<RegId>,
-    /// As [`temporaries`].
+    /// The registers that [`temporaries`] names.
     others: Vec<RegId>,
     /// The number of elements of each thread.
     len: u32,
@@ -308,7 +309,7 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// Returns the number of the barrier *empty* of a target.
+    /// Returns the stage of the barrier *empty* of a target.
     fn empty_of(&self, sum: &Sum<'_>, target: Expr) -> Expr {
         self.first_of_group(sum.op, i64::from(sum.sums.blocks)) + target
     }
@@ -352,7 +353,7 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// Returns the instruction that reads a chunk.
+    /// Returns the instruction that reads a chunk from shared memory.
     fn chunk_load(&self, sum: &Sum<'_>) -> Result<Row<CopyRow>, LowerError> {
         let dtype = self.program.tensor(sum.x).dtype;
         let row = self.program.target.rows().copies.iter().find(|row| {

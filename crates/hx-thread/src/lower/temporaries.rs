@@ -95,7 +95,7 @@ impl Names<'_> {
         Temporaries { arrays: Vec::new(), buffers }
     }
 
-    /// Returns registers for a chunk of elements each.
+    /// Returns arrays of registers, each for a chunk of elements.
     fn cluster_sum(&self, x: TensorId, axis: u8) -> Temporaries {
         let len = SUM_CHUNK * 8 / self.program.tensor(x).dtype.bits();
         let arrays = sum::temporaries(self.program, axis).iter().map(|what| self.array(x, what, len));

@@ -1,4 +1,4 @@
-//! Lowers programs with a group of four warps in a block of eight.
+//! Lowers programs: a group of four warps in a block of eight, bulk stores, and loops over a counter.
 
 use expect_test::expect;
 use hx_dtype::{DType, Operator};

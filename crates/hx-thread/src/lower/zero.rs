@@ -1,9 +1,9 @@
 //! Replaces zeros that are written before a product by descriptor: the first instructions of the product replace the
 //! accumulator instead of adding to it.
 //!
-//! A write to the accumulator before a loop of asynchronous products makes the assembler wait for each of them. So a zero that
-//! no other operation reads becomes a condition of the product, which then replaces the accumulator in the first round of the
-//! loop. If the loop may have no round, the zero is written after it in that case.
+//! A write to the accumulator before a loop of asynchronous products makes the assembler wait for each of them. So if a
+//! product is the first to access a tensor after a zero, the zero becomes a condition of the product, which then replaces the
+//! accumulator in the first round of the loop. If the loop may have no round, the zero is written after it in that case.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ pub(super) struct Zeros {
 }
 
 impl Zeros {
-    /// Returns the condition under which the first instructions of a product add to the accumulator.
+    /// Returns the condition under which the first instructions of a product add to the accumulator; always, if it writes no
+    /// zero.
     pub(super) fn keep(&self, product: OpId) -> Cond {
         self.keep.get(&product).cloned().unwrap_or(Cond::True)
     }
@@ -85,7 +86,7 @@ impl Folding<'_> {
     }
 
     /// Returns the product that writes the zero of a tensor, with its loop, and the position of the statement among those
-    /// after the zero.
+    /// after the zero; `None` if no product writes it.
     fn fold_into(&self, tensor: TensorId, rest: &[Stmt]) -> Option<(OpId, Option<Round>, usize)> {
         let at = rest.iter().position(|stmt| uses(stmt, tensor))?;
         match self.first(&rest[at], tensor) {
@@ -127,7 +128,7 @@ impl Folding<'_> {
     }
 }
 
-/// Returns the tensor that a statement sets to zero.
+/// Returns the tensor that a statement sets to zero; `None` for another statement.
 fn zero_of(stmt: &Stmt) -> Option<TensorId> {
     let Stmt::Op(Op { kind: OpKind::Fill { dst, value }, .. }) = stmt else { return None };
     (value.to_bits() == 0).then_some(*dst)
@@ -137,7 +138,7 @@ fn uses(stmt: &Stmt, tensor: TensorId) -> bool {
     stmt.ops().any(|op| op.kind.registers().contains(&tensor))
 }
 
-/// Returns the position behind the waits for products that stand at `at`: no product is in flight there.
+/// Returns the position behind the waits for products that stand from `at` on.
 fn behind_waits(body: &[Stmt], at: usize) -> usize {
     let is_wait =
         |stmt: &&Stmt| matches!(stmt, Stmt::Op(Op { kind: OpKind::Sync(SyncOp::GemmWait { .. }), .. }));
