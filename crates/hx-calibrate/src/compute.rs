@@ -29,7 +29,7 @@ pub(crate) fn name(operator: Operator, dtype: DType) -> String {
     format!("{operator:?} {dtype}")
 }
 
-/// Returns the C type and the constraint letter of a register.
+/// Returns the C type and the constraint letter of a register; `None` for types that no probe uses.
 fn register(dtype: DType) -> Option<(&'static str, &'static str)> {
     Some(match dtype {
         DType::F32 => ("float", "f"),

@@ -30,7 +30,7 @@ pub(crate) fn own_name(row: &CopyRow) -> String {
     format!("{}, own data", bytes_name(row, Blocks::All))
 }
 
-/// Returns the widest load or store of global memory.
+/// Returns the widest copy from one space to another; `None` if the target has none.
 pub(crate) fn widest(from: Space, to: Space, target: Target) -> Option<&'static CopyRow> {
     target.rows().copies_between(from, to).next()
 }

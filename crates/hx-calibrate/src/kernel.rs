@@ -114,7 +114,8 @@ impl Kernel {
     }
 }
 
-/// Replaces the operands of a template of the catalogue. Doubled braces become single ones.
+/// Replaces the operands of a template of the catalogue. An operand that is not given becomes empty; doubled braces become
+/// single ones.
 pub(crate) fn fill(template: &str, operands: &[(&str, &str)]) -> String {
     let mut out = String::new();
     let mut rest = template;
@@ -198,7 +199,8 @@ pub(crate) fn accumulators(row: &GemmRow) -> usize {
     (row.shape[0] * row.shape[1] / i64::from(row.threads)) as usize
 }
 
-/// Returns the statement that starts a box at a row of the map; `to` and `barrier` are addresses in shared memory.
+/// Returns the statement that starts the load of a box at row `at` of the map; `to` and `barrier` are addresses in shared
+/// memory. With `blocks`, a mask of ranks in the cluster, these blocks all receive the box.
 pub(crate) fn box_load(row: &BulkRow, to: &str, at: &str, barrier: &str, blocks: Option<&str>) -> String {
     let template = match (&row.multicast, blocks) {
         (Some(ptx), Some(_)) => ptx,
@@ -212,7 +214,7 @@ pub(crate) fn box_load(row: &BulkRow, to: &str, at: &str, barrier: &str, blocks:
     asm(&fill(template, &operands), &[], &inputs)
 }
 
-/// Returns the statement that starts the store of a box.
+/// Returns the statement that starts the store of a box from an address in shared memory to row `at` of the map.
 pub(crate) fn box_store(row: &BulkRow, from: &str, at: &str) -> String {
     let operands = [("r", "2"), ("s", "%0"), ("m", "%1"), ("c", "{%2, %3}")];
     let inputs =
@@ -234,7 +236,8 @@ pub(crate) fn barriers(target: Target, from: u32, count: u32, arrivals: u32) -> 
     )
 }
 
-/// Returns the statement that waits for a phase of a barrier.
+/// Returns the statement that waits at a barrier until the phase of a parity is complete. Both are C expressions: an address in
+/// shared memory, and 0 or 1.
 pub(crate) fn await_phase(target: Target, barrier: &str, parity: &str) -> String {
     let (barrier, parity) = (format!("\"r\"({barrier})"), format!("\"r\"({parity})"));
     sync(target, "barrier.await", &[("b", "%0"), ("p", "%1")], &[&barrier, &parity])

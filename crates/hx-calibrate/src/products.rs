@@ -17,7 +17,8 @@ const BYTES: u32 = 160 << 10;
 /// The columns whose products are measured.
 pub(crate) const COLUMNS: [i64; 10] = [8, 16, 32, 64, 96, 128, 160, 192, 224, 256];
 
-/// Returns the rows of products of these operand types by descriptor, one for each number of columns.
+/// Returns the row of the product of `n` columns whose operands have this type and that reads B by descriptor; `None` if the
+/// target has none.
 fn row(dtype: DType, n: i64, target: Target) -> Option<&'static GemmRow> {
     target.rows().gemms_by_descriptor([dtype, dtype, DType::F32]).find(|row| row.shape[1] == n)
 }
@@ -42,7 +43,7 @@ fn descriptor(reach: &ReachRow, bits: u32, k: i64) -> Option<u64> {
     Some(constant)
 }
 
-/// Returns the elements that the modes of known extent span.
+/// Returns the elements that the modes of known extent and stride span; `None` if there are none.
 fn known(modes: &[hx_target::Reached]) -> Option<i64> {
     let spans = modes.iter().filter_map(|mode| match (mode.extent, mode.stride) {
         (Some(extent), ReachedStride::Known(stride)) => Some(extent * stride),

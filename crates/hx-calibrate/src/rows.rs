@@ -28,7 +28,7 @@ impl Row {
 /// The columns of the products that are waited for one by one.
 const WAITED: [i64; 3] = [64, 128, 256];
 
-/// Returns the offset and the slope of the line with the least squares through points.
+/// Returns the offset and the slope of the line with the least squares through points; `None` without two different x.
 pub(crate) fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let n = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;

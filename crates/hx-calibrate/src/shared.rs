@@ -77,7 +77,7 @@ pub(crate) fn work(row: &CopyRow, access: Access) -> (String, String, String) {
     (setup, round, if row.is_load() { sink } else { String::new() })
 }
 
-/// Returns the copies between registers and shared memory of whole 32-bit words.
+/// Returns the copies between registers and shared memory whose words have at least 32 bits, without the atomic ones.
 pub(crate) fn rows(target: Target) -> impl Iterator<Item = &'static CopyRow> {
     let is_shared = |row: &&CopyRow| {
         [[Space::Shared, Space::Register], [Space::Register, Space::Shared]].contains(&[row.from, row.to])

@@ -40,9 +40,10 @@ pub enum StepCase<'c> {
 pub struct StepRequest<'r> {
     pub case: StepCase<'r>,
     pub kernel: Option<String>,
-    /// Counted from 0 over all launches of the evaluation.
+    /// Counted from 0 over all launches of the evaluation. `None` takes the first of `kernel`; without `kernel`, the launch
+    /// that fails, or else the first one.
     pub launch: Option<usize>,
-    /// The index of the block along each axis.
+    /// The index of the block along each axis; `None` for the block of the failure, or else the first block.
     pub block: Option<[u32; 3]>,
     /// The order of events, as in [`TestOptions::orders`].
     pub order: u64,

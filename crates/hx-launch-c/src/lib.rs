@@ -36,7 +36,7 @@ pub struct BuiltKernel {
     pub counters: Vec<String>,
     /// The messages of the kernel's assertions, in the order of their counts in the log.
     pub assertions: Vec<String>,
-    /// Pairs of an input and an output that may be the same tensor.
+    /// Pairs `[input, output]` of names of tensor parameters that may get the same tensor.
     pub in_place: Vec<[String; 2]>,
     /// The machine code.
     pub code: Vec<u8>,

@@ -88,7 +88,7 @@ pub struct Launcher<'a> {
     refused: Cell<bool>,
     /// The launch to hand over to a stepper.
     stepping: Option<Stepping<'a>>,
-    /// The last fault that the simulator found, and its launch.
+    /// The last fault that the simulator found, after the position of its launch among those so far.
     faulted: Option<(usize, SimError)>,
     reporting: Reporting<'a>,
     /// The atomic loads of the last launch that read the value before a write, because nothing orders the load after that
@@ -228,7 +228,8 @@ impl<'a> Launcher<'a> {
         std::mem::take(&mut self.findings)
     }
 
-    /// Returns the reports of all launches so far, if they add up.
+    /// Returns the reports of all launches so far, one for each instance; none unless the launches add up
+    /// ([`Reporting::Summed`]).
     pub fn into_reports(self) -> Vec<KernelReport> {
         match self.reporting {
             Reporting::Summed(reports) => reports,

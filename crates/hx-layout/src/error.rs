@@ -51,7 +51,7 @@ pub enum LayoutError {
     /// The operation is defined only for strides of at least 0.
     #[error("{what} is defined for strides of at least 0, and `{layout}` has a negative one")]
     NegativeStride { what: &'static str, layout: Layout },
-    /// A number is outside of the operation's range.
+    /// A number is below the least one that the operation accepts.
     #[error("{what} must be at least {least}, and {given} was given")]
     TooSmall { what: &'static str, least: i64, given: i64 },
     /// The strides do not allow another element width.

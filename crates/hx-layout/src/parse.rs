@@ -83,7 +83,7 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// Reads an identifier: letters, digits and underscores, not starting with a digit.
+    /// Reads an identifier: letters, digits and underscores, not starting with a digit. `None` if there is none.
     pub(crate) fn word(&mut self) -> Option<&'a str> {
         self.skip_space();
         let rest = &self.text[self.at..];

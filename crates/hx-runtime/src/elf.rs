@@ -56,7 +56,7 @@ fn find_parameter_bytes(mut records: &[u8]) -> Option<usize> {
     None
 }
 
-/// Reads the little-endian number of `N` bytes at an offset.
+/// Reads the little-endian number of `N` bytes at an offset; `None` if the bytes end before.
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     let part = bytes.get(at..at.checked_add(N)?)?;
     Some(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))

@@ -30,7 +30,7 @@ pub(crate) fn load(image: &[u8]) -> Result<sys::CUmodule, DriverError> {
     }
 }
 
-/// Returns the text of an image of PTX, which names its version before its first entry.
+/// Returns the text of an image of PTX, which names its version before its first entry; `None` for other images.
 fn ptx(image: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(image).ok()?;
     text.lines().any(|line| line.starts_with(".version ")).then_some(text)

@@ -169,7 +169,7 @@ fn check_params(
 }
 
 impl Prepared {
-    /// Runs the kernel to its end. Returns the time on the device in milliseconds.
+    /// Runs the kernel to its end. Returns the time on the device in milliseconds; 0 for an empty grid.
     fn run(&mut self, [start, stop]: [sys::CUevent; 2]) -> Result<f32, RemoteError> {
         if self.grid.contains(&0) {
             // The driver rejects an empty grid, so it is not launched.

@@ -65,7 +65,8 @@ pub struct Matrix {
     pub offset: u64,
     /// The type of the elements in memory.
     pub element: Element,
-    /// Distance in elements from a row to the next, and from a column to the next. One of them is 1.
+    /// Distance in elements from a row to the next, and from a column to the next. One of them is 1, unless there is a single
+    /// row or column.
     pub strides: [u64; 2],
     /// Distance in elements to the next matrix of the batch.
     pub apart: u64,

@@ -47,7 +47,8 @@ pub(super) fn definitions(
     found.into_iter().filter_map(label).collect()
 }
 
-/// Returns the expression of the kernel's body that an operation comes from: the call, if it comes from a function.
+/// Returns the expression of the kernel's body that an operation comes from: the call, if it comes from a function. `None` if
+/// it has no place in the body.
 fn in_kernel(db: &Database, seen: &Seen<'_>, origin: Origin) -> Option<ExprId> {
     let origins = &tile_program(db, seen.instance).as_ref().ok()?.origins;
     let mut origin = origins.get(origin.0 as usize)?;

@@ -304,8 +304,8 @@ impl<'r> Stepper<'r> {
         stopped
     }
 
-    /// Goes to the next or the previous operation of the agent in focus whose number or text is wanted: `#4`, or a part of its text.
-    /// Returns false at an end of the record.
+    /// Goes to the next or the previous operation of the thread in focus whose number or text is wanted: `#4`, or a part of its
+    /// text. Returns false at an end of the record.
     pub fn step_to(&mut self, forward: bool, wanted: &str) -> bool {
         let number = wanted.strip_prefix('#').and_then(|number| number.parse::<u32>().ok());
         let fits = |spot: &StepSpot| match number {
@@ -315,13 +315,13 @@ impl<'r> Stepper<'r> {
         self.seek_operation(forward, &fits)
     }
 
-    /// Goes to the next or the previous operation of the agent in focus. Returns false at an end of the record.
+    /// Goes to the next or the previous operation of the thread in focus. Returns false at an end of the record.
     pub fn step_operation(&mut self, forward: bool) -> bool {
         self.seek_operation(forward, &|_| true)
     }
 
-    /// Goes to the next or the previous operation of the agent in focus on another line, over calls. Returns false at an end of the
-    /// record.
+    /// Goes to the next or the previous operation of the thread in focus on another line, over calls. Returns false at an end
+    /// of the record.
     pub fn step_line(&mut self, forward: bool) -> bool {
         let Some(here) = self.spot().cloned() else { return self.step_operation(forward) };
         let depth = here.frames.len();
@@ -332,8 +332,8 @@ impl<'r> Stepper<'r> {
         self.seek_operation(forward, &|spot| line(spot) != now)
     }
 
-    /// Goes to the next or the previous operation of the agent in focus outside of the innermost call. Returns false at an end of the
-    /// record.
+    /// Goes to the next or the previous operation of the thread in focus outside of the innermost call. Returns false at an end
+    /// of the record.
     pub fn step_out(&mut self, forward: bool) -> bool {
         let depth = self.spot().map_or(1, |spot| spot.frames.len());
         self.seek_operation(forward, &|spot| spot.frames.len() < depth)

@@ -143,14 +143,16 @@ impl Stepper<'_> {
         };
     }
 
-    /// Returns the position of an element of a shared tensor in its memory, in elements.
+    /// Returns the position of an element of a shared tensor in its memory, in elements; `None` if the tensor is not in shared
+    /// memory.
     fn element(&self, tensor: TensorId, coordinate: &[i64]) -> Option<usize> {
         let held = self.solution.shared.get(&tensor)?;
         let index = colex(&self.tile.tensor(tensor).shape, coordinate);
         usize::try_from(held.swizzle.apply(held.layout.eval(index))).ok()
     }
 
-    /// Returns the coordinate of the element at a position of a shared tensor's memory.
+    /// Returns the coordinate of the element at a position of a shared tensor's memory, in elements; `None` if no element is
+    /// there.
     pub(super) fn coordinate_of(&self, tensor: TensorId, element: usize) -> Option<Vec<i64>> {
         let held = self.solution.shared.get(&tensor)?;
         let shape = &self.tile.tensor(tensor).shape;
@@ -202,8 +204,8 @@ impl Stepper<'_> {
         of.next().map(|(_, holder)| holder)
     }
 
-    /// Returns the holder of each element, by its colexicographic index in the tile. If the thread in focus holds the element, it
-    /// comes first.
+    /// Returns one holder of each element, with the element's colexicographic index in the tile: the thread in focus if it
+    /// holds the element, otherwise the first thread that does.
     fn holders(&self, tensor: TensorId) -> Vec<(i64, (u32, usize))> {
         let Some(held) = self.solution.registers.get(&tensor) else { return Vec::new() };
         let scope = self.tile.scope(self.tile.tensor(tensor).scope);

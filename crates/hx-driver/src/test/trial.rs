@@ -28,7 +28,7 @@ pub enum Property {
 }
 
 impl Property {
-    /// Returns the values of the one case that runs.
+    /// Returns the values of the one case that runs; `None` if cases are drawn.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Property::Drawn(_) => None,

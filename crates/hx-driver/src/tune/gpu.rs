@@ -283,16 +283,16 @@ impl<'db> Run<'_, 'db> {
         })
     }
 
-    /// Returns the floating-point operations of a launch that is a product `[m, k] · [n, k]` or `[m, k] · [k, n]` to `[m, n]`;
-    /// `None` for any other launch.
+    /// Returns the floating-point operations of a launch whose arguments are those of a product, see [`product`]; `None` for
+    /// any other launch.
     fn flops(&self) -> Option<f64> {
         let tensors = self.prepared.inputs.args.iter().map(|arg| &arg.value);
         product(tensors).ok().map(|product| product.flops())
     }
 }
 
-/// Returns the matrix product that has the same arguments, if there is one: `c[m, n] = a[m, k] · b`, where `b` is `[k, n]` or
-/// `[n, k]`.
+/// Returns the matrix product that has the same arguments: `c[m, n] = a[m, k] · b`, where `b` is `[k, n]` or `[n, k]`, or a
+/// batch of such products. Fails if there is none.
 fn product<'v>(values: impl Iterator<Item = &'v Value>) -> HostResult<GemmRequest> {
     let tensors: Vec<&Tensor> = values
         .filter_map(|value| match value {

@@ -151,7 +151,8 @@ pub(crate) fn race(
     Ok(Raced { measured, baseline: None, chosen: None, stopped })
 }
 
-/// Measures a batch with the anchor and the baseline.
+/// Measures a batch of candidates with the anchor and the baseline. Returns an entry for the anchor and one for each candidate
+/// of the batch.
 fn measure(
     field: &Field<'_>,
     batch: &[usize],

@@ -102,7 +102,7 @@ impl Store {
         open().map_err(|e| format!("`{}` cannot be used: {e}", path.display()))
     }
 
-    /// Returns a measurement of an earlier run.
+    /// Returns the measurement of a candidate in a round, counted from 0; `None` if there is none.
     pub(crate) fn find(&self, arguments: &str, round: usize) -> Option<&Record> {
         self.records.get(&(arguments.to_owned(), round))
     }

@@ -209,7 +209,8 @@ impl Places<'_, '_> {
         self.items.push(instance.kernel(self.db).key(self.db));
     }
 
-    /// Returns the place of an operation, and those of the calls around it, the innermost first.
+    /// Returns the place of an operation, and those of the calls around it, the innermost first; `None` if the text lacks one
+    /// of them.
     fn of(&mut self, origin: Origin) -> Option<(Spot, Vec<Spot>)> {
         let lowered = self.lowered;
         let mut at = lowered.origins.get(origin.0 as usize)?;

@@ -87,7 +87,7 @@ impl<'db> Header<'db> {
         self.label(signature_source_map(self.db, Item::Kernel(self.kernel))?.name, message)
     }
 
-    /// Reports whether an entry of shapes and strides is the name of a dimension or stride, and the only such entry.
+    /// Reports whether an entry of shapes and strides is the name of a dimension or stride that no other entry names.
     fn is_single_dimension(&self, expr: ExprId) -> bool {
         let Some(Resolution::Dim(name)) = self.resolution(expr) else { return false };
         let entries = self.signature.params.iter().flat_map(|param| match &self.signature.store[param.ty] {

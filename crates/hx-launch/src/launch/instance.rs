@@ -33,7 +33,8 @@ impl<'db> Checked<'db> {
 }
 
 /// Formats an instance as `path::kernel<BM = 64, T = f16> k % 8`: all compile-time arguments, the divisors of dimensions and
-/// strides that are below the maximum, and the strides that are 1 if they are not the usual ones.
+/// strides that are below the maximum, the strides that are 1 if they are not the usual ones, and the candidate unless it is
+/// the first.
 pub(super) fn shown<'db>(db: &'db dyn Db, checked: Checked<'db>) -> String {
     let instance = checked.get();
     let kernel = instance.kernel(db);
@@ -76,7 +77,8 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// Returns the instance that a launch needs, and the values of the launch's symbols.
+/// Chooses the instance of a launch, and checks the extents, the `where` clauses and the grid. Returns the instance, and the
+/// arguments with the values of the launch's symbols.
 pub(super) fn choose<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,

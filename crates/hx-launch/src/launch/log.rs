@@ -61,7 +61,7 @@ impl<'a> Launcher<'a> {
         Told { printed, failed: contents.failed.iter().map(failure).collect() }
     }
 
-    /// Returns the text of the printed or asserted expression, on one line.
+    /// Returns the text of the printed or asserted expression, on one line; empty if the text has no place for it.
     fn source(&self, instance: Instance<'a>, origin: Origin) -> String {
         let text = self.origin(instance, origin).and_then(|(file, range)| {
             file.text(self.db).get(std::ops::Range::<usize>::from(range)).map(str::to_owned)

@@ -119,7 +119,7 @@ impl<'a> Launcher<'a> {
         LaunchError::Found(vec![found])
     }
 
-    /// Returns the advice for the use of a copy in flight that fills a stage of a pipeline.
+    /// Returns the advice for the use of a copy in flight that fills a stage of a pipeline; `None` for every other fault.
     fn pipe_help(&self, instance: Instance<'a>, fault: &Fault) -> Option<String> {
         let Fault::CopyInFlight { copy, .. } = fault else { return None };
         let program = &tile_program(self.db, instance).as_ref().ok()?.program;
@@ -128,7 +128,7 @@ impl<'a> Launcher<'a> {
         Some(format!("`{pipe}.wait()` returns the stage whose copies have arrived"))
     }
 
-    /// Returns the place of an operation in the text.
+    /// Returns the place of an operation in the text; `None` if it has none.
     pub(super) fn origin(&self, instance: Instance<'a>, origin: Origin) -> Option<(SourceFile, TextRange)> {
         let lowered = tile_program(self.db, instance).as_ref().ok()?;
         lowered.origins.get(origin.0 as usize)?.place.range(self.db)
@@ -194,7 +194,8 @@ pub(super) fn room(db: &dyn Db, instance: Instance<'_>) -> Option<Room> {
     Some(Room { multiprocessors, each, limited_by: residency.limited_by })
 }
 
-/// Returns the access that a race conflicts with: its place and a description.
+/// Returns the earlier access that a fault conflicts with: its place, if it has one, and a description. `None` if the fault
+/// conflicts with none.
 fn earlier_access(fault: &Fault) -> Option<(Option<Origin>, String)> {
     match fault {
         Fault::SharedRace { earlier, .. } | Fault::GlobalRace { earlier, .. } => {

@@ -33,7 +33,7 @@ pub fn text_hash<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> String {
 }
 
 impl Tuned {
-    /// Makes the results of a file usable. A file with errors has none.
+    /// Makes the results of a file usable. Results with errors are not among [`TunedFile::entries`].
     pub fn new(file: TunedFile) -> Tuned {
         Tuned { file, hashes: Mutex::default() }
     }
@@ -70,7 +70,8 @@ impl Tuned {
         }
     }
 
-    /// Gives a launch the arguments of the result that fits it. Returns lines that say so.
+    /// Gives a launch the arguments of the result that fits it, if there is one. Returns lines about the result taken and about
+    /// those that fit but are not used.
     pub(super) fn apply<'db>(
         &self,
         db: &'db dyn Db,

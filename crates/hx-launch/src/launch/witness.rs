@@ -46,7 +46,8 @@ impl std::fmt::Debug for Seen<'_> {
 }
 
 impl Seen<'_> {
-    /// Returns the last write to an element of the compared tensor.
+    /// Returns the last write to an element of the compared tensor, given by its position in `positions`; `None` if nothing
+    /// wrote it, or the argument does not have it.
     pub fn write(&self, element: usize) -> Option<Wrote> {
         *self.witness.writes.get(self.positions[element]?)?
     }
@@ -70,7 +71,7 @@ impl<'a> Launcher<'a> {
         Launcher { watch: Some(suspect), ..self }
     }
 
-    /// Takes the record of the watched launch.
+    /// Takes the record of the watched launch; `None` if it did not run.
     pub fn seen(&mut self) -> Option<Seen<'a>> {
         self.seen.take()
     }

@@ -65,7 +65,8 @@ struct Search {
 }
 
 impl Search {
-    /// Tries every next mode. `reached` indices are common so far, and `top` is the largest coordinate used.
+    /// Tries every next mode, and keeps the largest result in `best`. The indices below `reached` are common so far, and `top`
+    /// is the largest coordinate used.
     fn extend(&mut self, reached: i64, top: i64) -> Result<(), LayoutError> {
         if reached > self.best_size {
             self.best_size = reached;

@@ -26,7 +26,8 @@ impl Radix {
         Radix { modes: coalesced_open(layout.leaves()) }
     }
 
-    /// Returns how many times `step` can be added to `x` without a carry in any place.
+    /// Returns how many times `step` can be added to `x` without a carry in any place; `i64::MAX` if no number of steps
+    /// carries.
     pub(super) fn room(&self, x: i64, step: i64) -> i64 {
         let bounded = self.modes.len() - 1;
         let places = self.modes[..bounded].iter().zip(self.digits(x)).zip(self.digits(step));
@@ -53,7 +54,7 @@ impl Radix {
         bounded.filter(|&(_, &d)| d > 0).map(|(&(radix, _), &d)| (radix - 1) / d + 1).min()
     }
 
-    /// Returns the index at `x`, with the last mode open.
+    /// Returns the index at `x`, with the last mode open. Fails if it does not fit an `i64`.
     pub(super) fn eval(&self, x: i64) -> Result<i64, LayoutError> {
         let overflow = LayoutError::Overflow("an index of the composition");
         let mut sum = 0i64;

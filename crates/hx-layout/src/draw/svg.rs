@@ -16,7 +16,7 @@ const SMALLEST: f64 = 0.7;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SvgStyle {
     pub ground: Ground,
-    /// Scale a wider drawing to this many pixels, as long as it stays readable.
+    /// Scale a wider drawing to this many pixels, as long as it stays readable; `None` never scales.
     pub width: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ struct Inks {
     lines: &'static str,
     /// The text and the border of a cell, and the fill of an empty one.
     cell: [&'static str; 3],
-    /// Saturation and lightness of the first fills, in percent.
+    /// Saturation of all fills, and lightness of the fills of the first eight groups, in percent.
     fill: [usize; 2],
 }
 

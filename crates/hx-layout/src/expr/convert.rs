@@ -133,7 +133,8 @@ impl Value {
         }
     }
 
-    /// Converts to a tiler: a layout tiles the whole, a tuple or `<...>` tiles by mode, and an integer `n` is `n:1`.
+    /// Converts to a tiler: a layout tiles the whole, a tuple or `<...>` tiles by mode, an integer `n` is `n:1`, and `_` tiles
+    /// nothing.
     pub(super) fn tiler(&self) -> Result<Tiler, Fault> {
         match self {
             Value::Keep => Ok(Tiler::Keep),

@@ -166,7 +166,8 @@ fn after_swizzle(layout: Layout, swizzle: Swizzle) -> Value {
     }
 }
 
-/// Applies a layout to a coordinate. Returns an index, or, if `_` occurs, the kept modes and their offset.
+/// Applies a layout, swizzle or relation to a coordinate. Returns an index, or a tuple for a linear layout and for a relation
+/// with several outputs. If `_` occurs in the coordinate of a plain layout, returns the kept modes and their offset.
 pub(super) fn apply(function: &Value, args: &[Value]) -> Result<Value, Fault> {
     let coord = match args {
         [one] => one.clone(),
@@ -193,7 +194,8 @@ pub(super) fn apply(function: &Value, args: &[Value]) -> Result<Value, Fault> {
     }
 }
 
-/// Returns the value of a relation at a point: a number, or a tuple for more than one output.
+/// Returns the value of a relation at a point: a number, or a tuple unless there is exactly one output. Fails unless the
+/// relation has exactly one value there.
 fn value_at(relation: &Relation, point: &[i64]) -> Result<Value, Fault> {
     let inputs = relation.arity().0.unwrap_or(0);
     if point.len() != inputs {
@@ -208,7 +210,8 @@ fn value_at(relation: &Relation, point: &[i64]) -> Result<Value, Fault> {
     }
 }
 
-/// Reports whether two values are equal. Layouts are compared as functions, relations by their points.
+/// Reports whether two values are equal. Layouts of every kind are compared as functions, a relation with anything by the
+/// points of both.
 pub(super) fn equal(a: &Value, b: &Value) -> Result<bool, Fault> {
     match (a, b) {
         (Value::Layout(a), Value::Layout(b)) => Ok(equal_function(&a.layout, &b.layout)),

@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
         Ok(Value::List(entries))
     }
 
-    /// Reads `name:` before an entry.
+    /// Reads `name:` before an entry; `None`, with nothing read, if there is none.
     fn label(&mut self) -> Option<String> {
         let start = self.cursor.position();
         let word = self.cursor.word().filter(|w| *w != "_");

@@ -275,7 +275,7 @@ fn modes_of(values: &dyn Fn(usize) -> i64, size: usize) -> Result<Vec<Mode>, Fau
     Ok(modes)
 }
 
-/// Yields the swizzles that may permute these values, those of few bits first.
+/// Returns the swizzles that may permute these values, those of few bits first; none if a value is negative.
 fn swizzles(values: &[i64]) -> Vec<Swizzle> {
     let most = values.iter().fold(0, |all, v| all | v);
     if most < 0 {

@@ -156,7 +156,7 @@ impl Term {
         }
     }
 
-    /// Writes the term. `tight` puts a sum, a product or a `mod` in parentheses.
+    /// Writes the term. `tight` puts a sum, a product, a `mod` or a negative number in parentheses.
     fn write(&self, names: &[String], tight: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wide = !matches!(self, Term::Number(_) | Term::Variable(_) | Term::Floor(..));
         let negative = matches!(self, Term::Number(n) if *n < 0);

@@ -114,7 +114,7 @@ fn terms(layout: &Layout) -> Vec<(i64, String)> {
     terms_of("c", layout)
 }
 
-/// Returns stride and digit for each mode of 1-D coordinate `name`.
+/// Returns stride and digit of 1-D coordinate `name` for each mode larger than 1.
 fn terms_of(name: &str, layout: &Layout) -> Vec<(i64, String)> {
     let digits = digits(name, layout.leaves()).into_iter();
     let terms = layout.leaves().iter().map(|m| m.1).zip(digits).zip(layout.leaves());

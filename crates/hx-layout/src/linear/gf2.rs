@@ -2,7 +2,7 @@
 
 /// Vectors in echelon form, each with the combination of columns that produces it.
 pub(super) struct Echelon {
-    /// Pairs of a reduced vector and its combination, by falling leading bit of the vector.
+    /// Pairs of a reduced vector and the mask of the columns whose xor it is, by falling leading bit of the vector.
     rows: Vec<(u64, u64)>,
     /// The columns that are combinations of earlier ones.
     free: Vec<usize>,
@@ -24,7 +24,7 @@ impl Echelon {
         echelon
     }
 
-    /// Reduces `value` by the rows. Returns the remainder and the columns used.
+    /// Reduces `value` by the rows. Returns the remainder, and the mask of the columns used.
     fn reduce(&self, value: u64) -> (u64, u64) {
         let (mut rest, mut used) = (value, 0);
         for &(row, columns) in &self.rows {

@@ -242,7 +242,7 @@ impl LinearLayout {
     }
 }
 
-/// Returns the number of bits of a power of two.
+/// Returns the exponent of a power of two. Fails for other numbers.
 fn log2(size: i64) -> Result<u32, LinearError> {
     match u64::try_from(size) {
         Ok(n) if n.is_power_of_two() => Ok(n.trailing_zeros()),

@@ -313,7 +313,8 @@ impl Side {
     }
 }
 
-/// Merges neighbouring modes that continue one another. This is sound for all values, because each merge is.
+/// Merges neighbouring modes that continue one another, and drops those of extent 1. `None` if a factor does not fit. This is
+/// sound for all values, because each merge is.
 fn coalesced(modes: &[Mode]) -> Option<Vec<Mode>> {
     let mut out: Vec<Mode> = Vec::new();
     for (extent, stride) in modes.iter().filter(|(extent, _)| !extent.is(1)) {

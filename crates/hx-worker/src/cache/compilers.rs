@@ -75,7 +75,7 @@ impl Cache {
         Ok((id, written.map_err(|error| warning(path, "cannot be written", &error)).err()))
     }
 
-    /// Returns the id of a compiler that was hashed before and whose files have not changed since.
+    /// Returns the id of a compiler that was hashed before and whose files have not changed since; `None` for any other.
     pub fn remembered_id(&self, files: &NvrtcFiles) -> Option<CompilerId> {
         let stamps = stamps(files).ok()?;
         let mut known = self.remembered();

@@ -124,8 +124,8 @@ fn slice(program: &TileProgram, stored: TensorId) -> BTreeSet<TensorId> {
     found
 }
 
-/// Returns a thread that holds the element at a coordinate, and the position of the value. Threads of the group of `near` are
-/// preferred. Along extents of 1 the coordinate counts as 0.
+/// Returns a thread that holds the element at a coordinate, and the position of the value. The thread is in the group of thread
+/// `near`. `None` if no thread holds the element. Along extents of 1 the coordinate counts as 0.
 fn holder(
     program: &TileProgram,
     tensor: TensorId,
