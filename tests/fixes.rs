@@ -27,10 +27,10 @@ use hx_workspace::Database;
 use crate::support::seed;
 use gather::{Program, mutants, programs};
 
-/// The minimal number of fixes of all programs, and of all mistakes: fewer mean that programs were lost.
+/// The minimal numbers of fixes: for all programs, and for all programs with a mistake. Fewer mean that programs were lost.
 const OFFERED: usize = 400;
 const OF_MISTAKES: usize = 800;
-/// The distance from one program to the next in a run that does not take all, and of the mistakes.
+/// The distances from one program to the next in a run that does not take all: of the programs, and of those with a mistake.
 const STEP: usize = 8;
 const STEP_OF_MISTAKES: usize = 401;
 

@@ -56,8 +56,8 @@ use write::{PARTS, Written, write};
 /// Number of programs that a test run tries: two of each turn.
 const COUNT: u64 = 2 * TURNS.len() as u64;
 
-/// A run of at least [`SOME`] programs tells how often each row of the catalogue and each part of the language occurs, and needs each
-/// part for tiles in 4 of 100 programs.
+/// A run of at least this many programs tells how often each row of the catalogue and each part of the language occurs, and
+/// needs each part for tiles in 4 of 100 programs.
 const SOME: u64 = 150;
 
 /// A run of at least [`MANY`] programs must contain each row of the catalogue at least [`OFTEN`] times, and each draw of integers and each

@@ -289,7 +289,7 @@ fn machine_code() {
     assert_eq!([count(" STL"), count(" LDL")], [0, 0], "{sass}");
 }
 
-/// The stages of the default instance match the paper's figure.
+/// The tile program of the default instance has the operations of the paper's figure, in their order.
 #[test]
 fn the_tile_program_is_the_figure() {
     with_instance(&CASES[0], [64, 64, 16], |db, instance| {

@@ -21,7 +21,7 @@ fn parse(parser: &mut Parser, text: &str) -> Tree {
     parser.parse(text, None).expect("parsing is not limited")
 }
 
-/// Returns the first place that the grammar cannot parse, for messages.
+/// Returns the first place that the grammar cannot parse, for messages; `None` if it parses all.
 fn first_error(node: Node<'_>) -> Option<String> {
     if node.is_error() || node.is_missing() {
         let at = node.start_position();

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the instructions that change a register which holds the address of shared memory.
+/// Returns the instructions in a text of PTX that change a register which holds the address of shared memory.
 pub(crate) fn changes(ptx: &str) -> Vec<String> {
     let lines = || ptx.lines().map(str::trim);
     let operands = |line: &str| -> Option<(String, String, Vec<String>)> {

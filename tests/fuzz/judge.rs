@@ -190,7 +190,8 @@ fn parsing(text: &str) -> Result<bool, Fault> {
     Ok(parse.is_ok())
 }
 
-/// Checks that the formatter accepts exactly the texts that parse, and does not change its own output.
+/// Checks that the formatter accepts exactly the texts that parse, and does not change its own output. Returns the formatted
+/// text; `None` for a text with a syntax error.
 fn formatting(text: &str, good: bool) -> Result<Option<String>, Fault> {
     match hx_fmt::format(text) {
         Ok(formatted) if good => match hx_fmt::format(&formatted) {

@@ -27,7 +27,7 @@ test \"t\" for (m, n) in [(64, 16)] {
 }
 ";
 
-/// Returns the line and column of a text, from 0.
+/// Returns the line and column of the first occurrence of `what`, from 0. Columns are bytes.
 fn find(text: &str, what: &str) -> (u32, u32) {
     let at = text.find(what).expect("it is there");
     let before = &text[..at];
@@ -408,7 +408,8 @@ fn the_place_of_a_type() {
     assert_eq!(to["range"]["start"], json!({ "line": 0, "character": 9 }));
 }
 
-/// Asks every question at every tenth byte of truncated and damaged texts. Each must get an answer or an error.
+/// Asks every question about truncated and damaged texts: those about a position in the middle of every third line. Each must
+/// get an answer or an error.
 #[test]
 fn every_question_has_an_answer_on_broken_texts() {
     let mut client = Client::start(&[]);

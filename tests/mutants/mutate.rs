@@ -73,7 +73,7 @@ fn of_statement(text: &str, kernel: &str, stmts: &[Stmt], at: usize, all: &mut V
     }
 }
 
-/// Returns the name that a statement defines.
+/// Returns the name that a statement defines; `None` for a statement that is no `let`.
 fn name(stmt: &Stmt) -> Option<String> {
     let Stmt::LetStmt(stmt) = stmt else { return None };
     stmt.pattern().map(|pattern| pattern.syntax().text().to_string())

@@ -156,7 +156,7 @@ impl Draw {
         }
     }
 
-    /// Returns a `cast`, which wraps if the type does not hold the range.
+    /// Returns a `cast`, which wraps if the type does not hold the range; `None` if the reference of the result is not exact.
     fn converted_to(&mut self, (node, range): Ranged, [from, to]: [DType; 2]) -> Option<Ranged> {
         if from == to {
             return Some((node, range));

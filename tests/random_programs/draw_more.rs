@@ -9,7 +9,7 @@ use super::program::{
     sums_of,
 };
 
-/// Reports whether rows of packed elements are whole bytes.
+/// Reports whether a row has a multiple of 8 elements, so that rows of packed elements are whole bytes.
 pub(super) fn packs([_, columns]: Shape, dtype: DType) -> bool {
     columns % i64::from(8.max(8 / dtype.bits())) == 0
 }
@@ -21,7 +21,7 @@ pub(super) fn added(row: &CopyRow) -> Option<DType> {
     (row.memory_space() == Space::Global).then_some(form.dtype)
 }
 
-/// The operator that joins two conditions.
+/// The operators that join one or two conditions.
 const TWO: &[Join] = &[
     Join::All,
     Join::Any,

@@ -74,7 +74,8 @@ impl Draw {
         }
     }
 
-    /// Draws an arrangement of the warps that the tile permits.
+    /// Draws the numbers of warps along M and N; `None` leaves them to the compiler, as when the tile does not permit the drawn
+    /// ones.
     fn warps(&mut self, [m, n]: Shape, dtype: DType) -> Option<[i64; 2]> {
         let warps = self.threads / 32;
         let along_m = self.pick(&[1, 2, 3, 4]);

@@ -190,8 +190,8 @@ impl Inset {
         self.step(axis).unwrap_or(self.before[axis])
     }
 
-    /// Reports whether the known divisor of the start is less than the tile along both axes, so that the first tile of the
-    /// slice is provably tile 0.
+    /// Reports whether the known divisor of the start is less than the tile along both axes. Only then programs view the slice
+    /// by `tile`, otherwise by `global_view`.
     pub(super) fn is_tiled(&self, tile: Shape) -> bool {
         [0, 1].into_iter().all(|axis| self.divisor(axis) < tile[axis])
     }

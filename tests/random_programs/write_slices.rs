@@ -31,7 +31,7 @@ impl Writer<'_> {
         (rows + room, format!("[{range}]"))
     }
 
-    /// Returns the part of a global tensor from a start on, `[1.., o2 * 4..]`.
+    /// Returns the indices of the part of a global tensor from a start on, `[1.., o2 * 4..]`; empty for a whole tensor.
     pub(super) fn from(&mut self, name: &str, inset: Option<Inset>) -> String {
         let Some(inset) = inset else { return String::new() };
         self.parts.insert("slices of global memory");
