@@ -117,7 +117,8 @@ impl Emitter<'_> {
     }
 }
 
-/// Returns the operands of the rows of counters and tickets: an address, and a value to write.
+/// Returns the operands of the rows of counters and tickets: an address, and a value to write; `None` for another
+/// placeholder.
 fn address(name: &str) -> Option<Slots> {
     match name {
         "a" | "t" => Some(Slots::Input(0)),

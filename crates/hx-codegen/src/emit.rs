@@ -116,7 +116,7 @@ pub(crate) struct Emitter<'a> {
     pub(crate) elected: bool,
     lines: Option<Lines<'a>>,
     poll: Poll<'a>,
-    /// The source line of the enclosing operation.
+    /// The source line of the enclosing operation, or of the kernel's header outside of operations; `None` without `lines`.
     line: Option<u32>,
     /// The threads that run the statements being written.
     pub(crate) executing: Executing,

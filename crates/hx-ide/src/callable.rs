@@ -196,8 +196,8 @@ fn parentheses(list: &SyntaxNode) -> Option<(TextSize, Option<TextSize>)> {
     Some((open, token(T![')']).map(|close| close.text_range().start())))
 }
 
-/// Returns the index of the parameter that receives the argument at an offset: the parameter that the argument names, otherwise
-/// the next positional one, otherwise the first parameter that must be named and is not.
+/// Returns the index of the parameter that receives the argument at an offset: the parameter that the argument names,
+/// otherwise the next positional one, otherwise the first parameter that must be named and is not; `None` if there is none.
 fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextSize) -> Option<usize> {
     // A label without a value yet ends before the spaces behind its colon.
     let awaits_value = |arg: &ast::Arg| {
@@ -252,7 +252,7 @@ pub struct SignatureHelp {
     pub docs: Option<String>,
 }
 
-/// Returns the header of the callable whose call is around an offset.
+/// Returns the header of the callable whose call is around an offset; `None` outside of calls.
 ///
 /// # Errors
 /// If a newer text is waiting, or the client withdrew the request.

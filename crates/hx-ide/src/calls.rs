@@ -44,7 +44,7 @@ fn call_item(db: &dyn Db, item: Item<'_>) -> Option<CallItem> {
     Some(CallItem { name: item.name(db).to_string(), kind, file, range, name_range })
 }
 
-/// Returns the item that is named at an offset, or else the item around it.
+/// Returns the item that is named at an offset, or else the item around it; `None` if there is neither.
 ///
 /// # Errors
 /// If a newer text is waiting, or the client withdrew the request.

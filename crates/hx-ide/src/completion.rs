@@ -60,7 +60,8 @@ pub struct Completion {
     pub rank: u8,
     /// Edits elsewhere in the file: the `use` that brings the name in.
     pub also: Vec<Edit>,
-    /// The item that the entry names, as its file's path and its name. [`completion_docs`] finds the docs with it.
+    /// The item that the entry names, as its file's path and its name; `None` for an entry that names no item.
+    /// [`completion_docs`] finds the docs with it.
     pub item: Option<(String, String)>,
 }
 
@@ -81,7 +82,7 @@ pub fn completions(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<V
     })
 }
 
-/// Returns the docs of an entry that names an item: its header and its doc comment.
+/// Returns the docs of an entry that names an item: its header and its doc comment. `None` if the item is not found.
 ///
 /// # Errors
 /// If a newer text is waiting, or the client withdrew the request.
@@ -102,7 +103,7 @@ struct Completing<'db> {
     root: SyntaxNode,
     /// The range of the word that is being typed.
     range: TextRange,
-    /// The last non-trivia token before that word.
+    /// The last non-trivia token before that word; `None` at the start of the file.
     before: Option<SyntaxToken>,
     /// The class of values that the argument at the offset takes, if it is known.
     wanted: Option<Class>,

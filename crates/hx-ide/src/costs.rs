@@ -25,7 +25,7 @@ pub struct Costs {
     /// All compile-time arguments as text, including defaults.
     pub args: BTreeMap<String, String>,
     pub resources: Resources,
-    /// The estimated cycles of a kernel with pipelines.
+    /// The estimated cycles; `None` for a kernel without pipelines.
     pub estimate: Option<Cycles>,
 }
 

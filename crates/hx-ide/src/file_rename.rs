@@ -185,7 +185,7 @@ fn segments_of(path: &ast::Path) -> Segments {
     }
 }
 
-/// Returns the name of a file without its folder and extension.
+/// Returns the name of a file without its folder and extension; `None` for a file of another extension.
 fn stem(path: &str) -> Option<&str> {
     path.strip_suffix(".hx")?.rsplit('/').next()
 }

@@ -51,7 +51,8 @@ pub struct HintPart {
     pub text: String,
     /// Markdown: the whole layout or instruction, and why it was chosen.
     pub tooltip: String,
-    /// The place of the operation that forced the layout or instruction.
+    /// The place of the operation that forced the layout, or that became the instruction; `None` if there is none, and for
+    /// `, +2`, which stands for several.
     pub target: Option<FileRange>,
 }
 
@@ -60,7 +61,7 @@ pub struct HintPart {
 pub(crate) struct KeptPart {
     pub(crate) text: String,
     pub(crate) tooltip: String,
-    /// The part of an item that forced the layout or instruction.
+    /// The part of an item as which that operation is written, as for [`HintPart::target`].
     target: Option<Place>,
 }
 

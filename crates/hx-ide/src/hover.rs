@@ -49,7 +49,7 @@ pub struct Hover {
     pub is_binding: bool,
 }
 
-/// Returns the known facts about the name, operation or number at an offset.
+/// Returns the known facts about the name, operation or number at an offset; `None` if there are none.
 ///
 /// # Errors
 /// If a newer text is waiting, or the client withdrew the request.
@@ -272,7 +272,7 @@ impl<'a> Hovering<'a> {
         Some(format!("\n{}\n", crate::roles::turns(&solved, name)?))
     }
 
-    /// Formats the layouts of a local's tensors, and their reasons.
+    /// Formats the layouts of a local's tensors, and their reasons; `None` for a local without tensors.
     fn tensor(&self, item: Item<'a>, binding: TextRange) -> Option<String> {
         let Item::Kernel(kernel) = item else { return None };
         let Some(solved) = Solved::of(self.db, kernel, self.shown) else {
@@ -340,7 +340,7 @@ impl<'a> Hovering<'a> {
         }
     }
 
-    /// Describes the operations that a call became. `range` is the name of the callee.
+    /// Describes the operations that a call became; `None` if there are none. `range` is the name of the callee.
     fn operations(&self, range: TextRange) -> Option<String> {
         let around = |item: &&Item<'_>| item_range(self.db, **item).contains_range(range);
         let item = *file_items(self.db, self.file).items.iter().find(around)?;
@@ -363,7 +363,7 @@ impl<'a> Hovering<'a> {
         (!told.is_empty()).then(|| format!("\n\n---\n{}", told.concat()))
     }
 
-    /// Describes a number, a keyword, or the type of an expression.
+    /// Describes a keyword, or the type of the smallest expression around the cursor; `None` if neither is there.
     fn token(&self) -> Option<Hover> {
         let root = hx_base::parse(self.db, self.file).syntax_node();
         let token = root.token_at_offset(self.at.min(root.text_range().end())).right_biased()?;
@@ -473,7 +473,7 @@ fn about_kind(kind: Kind) -> &'static str {
     }
 }
 
-/// Describes the construct that a keyword begins.
+/// Describes the construct that a keyword begins; `None` for a keyword without a description.
 fn keyword(token: &SyntaxToken) -> Option<&'static str> {
     Some(match token.text() {
         "kernel" => "A kernel: a block of threads runs its body for each element of its `grid`.",

@@ -73,6 +73,7 @@ pub fn layouts(db: &dyn Db, file: SourceFile, at: TextSize, shown: &Shown) -> Ca
 }
 
 /// Explains the layout of the tensor whose name is at an offset: one tree of reasons for each tensor that the name means.
+/// `None` if no tensor is there, or if the kernel has errors.
 ///
 /// # Errors
 /// If a newer text is waiting, or the client withdrew the request.
@@ -180,7 +181,8 @@ fn causes(solved: &Solved<'_>, reason: &Reason, seen: &mut BTreeSet<TensorId>) -
     reason.from.iter().filter_map(|op| operation(solved, *op, seen)).collect()
 }
 
-/// Returns an operation, and below it the tensors from which it carried a layout over.
+/// Returns an operation, and below it the tensors from which it carried a layout over. `None` if the program has no such
+/// operation.
 fn operation(solved: &Solved<'_>, id: OpId, seen: &mut BTreeSet<TensorId>) -> Option<ReasonStep> {
     let program = &solved.lowered.program;
     let op = program.op(id)?;

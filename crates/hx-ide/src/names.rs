@@ -77,7 +77,8 @@ pub(crate) fn occurrences(db: &dyn Db, file: SourceFile) -> Vec<Occurrence> {
     found.by_start.into_values().collect()
 }
 
-/// Returns the name at an offset: the one that begins there, otherwise the one that contains it or ends there.
+/// Returns the name at an offset: the one that begins there, otherwise the one that contains it or ends there; `None` without
+/// a name.
 pub(crate) fn occurrence_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<Occurrence> {
     let around = |item: &&Item<'_>| item_range(db, **item).contains_inclusive(at);
     let mut found = Finder::new(db, file);

@@ -23,7 +23,8 @@ pub struct Highlight {
     pub access: Access,
 }
 
-/// Returns the range of the name at an offset, and the place of its definition.
+/// Returns the range of the name at an offset, and the place of its definition; `None` if no name or no definition in a file
+/// is there.
 ///
 /// # Errors
 /// If a newer text is waiting, or the client withdrew the request.
@@ -38,8 +39,8 @@ pub fn definition(
     })
 }
 
-/// Returns the place that the type of the name at an offset comes from: the compile-time parameter that is the element type of a
-/// tensor, the parameter that a tensor is a view of, or the `fn` that a function is.
+/// Returns the place that the type of the name at an offset comes from: the compile-time parameter that is the element type
+/// of a tensor, the parameter that a tensor is a view of, or the `fn` that a function is. `None` for other types.
 ///
 /// # Errors
 /// If a newer text is waiting, or the client withdrew the request.

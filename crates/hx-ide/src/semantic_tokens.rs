@@ -201,7 +201,8 @@ fn spelled(token: &SyntaxToken) -> Option<(TokenType, Modifiers)> {
     })
 }
 
-/// Classifies a name that does not resolve: in an attribute, before `::`, as the label of an argument, or misspelled.
+/// Classifies a name that does not resolve: in an attribute, before `::`, or as the label of an argument; `None` for a
+/// misspelled one.
 fn unknown_name(token: &SyntaxToken) -> Option<(TokenType, Modifiers)> {
     let none = Modifiers::default();
     let in_attribute = token.parent_ancestors().any(|node| node.kind() == SyntaxKind::ATTR);

@@ -53,7 +53,8 @@ impl<'db> Solved<'db> {
         Some(self.in_item(origin)? + self.kernel.offset(self.db))
     }
 
-    /// Returns the range of an origin as [`Solved::in_kernel`] does, from the beginning of the kernel's item.
+    /// Returns the range of an origin as [`Solved::in_kernel`] does, from the beginning of the kernel's item; `None` if the
+    /// origin is unknown.
     pub(crate) fn in_item(&self, origin: Origin) -> Option<TextRange> {
         let key = self.kernel.key(self.db);
         let mut at = self.lowered.origins.get(origin.0 as usize)?;
@@ -68,7 +69,7 @@ impl<'db> Solved<'db> {
         self.written_at(op)?.range(self.db).map(|(file, range)| FileRange { file, range })
     }
 
-    /// Returns the part of an item as which an operation is written.
+    /// Returns the part of an item as which an operation is written; `None` if its origin is unknown.
     pub(crate) fn written_at(&self, op: OpId) -> Option<&'db Place> {
         let origin = self.lowered.program.op(op)?.origin;
         Some(&self.lowered.origins.get(origin.0 as usize)?.place)
@@ -141,6 +142,7 @@ impl<'db> Solved<'db> {
     }
 
     /// Describes a layout in about twenty characters: the fragment of a matrix instruction, `4 × 16 B`, `128B swizzle`.
+    /// `None` for a tensor without a layout.
     pub(crate) fn alias(&self, id: TensorId) -> Option<String> {
         if let Some(d) = self.solution.registers.get(&id) {
             return Some(self.register_alias(id, d));

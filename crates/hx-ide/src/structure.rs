@@ -46,7 +46,7 @@ pub fn folds(db: &dyn Db, file: SourceFile) -> Cancellable<Vec<Fold>> {
     })
 }
 
-/// Returns the range between the brackets of a block or list.
+/// Returns the range between the brackets of a block or list; `None` for another node.
 fn brackets(node: &SyntaxNode) -> Option<TextRange> {
     use SyntaxKind::{
         ARG_LIST, ARRAY_EXPR, BLOCK, GENERIC_PARAM_LIST, INDEX_LIST, PARAM_LIST, TUPLE_EXPR, USE_TREE_LIST,

@@ -47,9 +47,9 @@ pub(crate) struct Frame<'db> {
     /// The number of expressions that enclose the one being evaluated. Their earlier operands are already evaluated, so an
     /// assignment in here would come too late for them.
     pub(crate) operands: usize,
-    /// The elements that a function of numbers is applied to.
+    /// The elements that a function of numbers is applied to; `None` outside of such a function.
     pub(crate) spread: Option<Spread>,
-    /// The call that this frame inlines.
+    /// The call that this frame inlines; `None` for the kernel's own frame.
     pub(crate) call: Option<Origin>,
 }
 

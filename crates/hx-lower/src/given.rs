@@ -10,7 +10,7 @@ pub(crate) struct Given<'a, 'db> {
     pub(crate) slots: Vec<Option<ExprId>>,
     /// The arguments as written.
     pub(crate) args: &'db [Arg],
-    /// The name of the variable that takes the result.
+    /// The name of the variable that takes the result; `None` if none does.
     pub(crate) hint: Option<&'a str>,
 }
 

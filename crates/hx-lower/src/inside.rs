@@ -74,8 +74,8 @@ impl Cx<'_> {
         Some(self.report(error))
     }
 
-    /// Returns the fix that keeps an index inside by a minimum or maximum. Only the author knows whether another element may
-    /// take its place, so the fix is not applied without asking.
+    /// Returns the fix that keeps an index inside by a minimum or maximum; `None` if the end is not known. Only the author
+    /// knows whether another element may take its place, so the fix is not applied without asking.
     fn clamped(&self, arg: ExprId, missing: &Cond) -> Option<LowerFix> {
         let Cond::Cmp(op, low, high) = missing else { return None };
         let (open, close) = match op {

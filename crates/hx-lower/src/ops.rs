@@ -40,7 +40,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(self.new_tensor(hint, dtype, extents, kind, id)))
     }
 
-    /// Evaluates a thread-value layout, which must have no swizzle.
+    /// Evaluates a thread-value layout, which must have no swizzle; `None` for `auto`.
     fn pinned_distribution(&mut self, id: ExprId) -> Lower<Option<Layout>> {
         match self.pinned(id)? {
             Some(pin) if !pin.swizzle.is_identity() => {

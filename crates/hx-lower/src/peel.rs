@@ -24,7 +24,7 @@ pub(crate) struct Peel {
     half: Half,
     /// True if an `if` was met that is decided without splitting.
     decided: bool,
-    /// An `if` on the counter that gives no bound.
+    /// An `if` on the counter that gives no bound; `None` if every one gives a bound.
     other: Option<Place>,
     /// The facts that the rounds of this half imply. They hold until its end.
     stated: Vec<Expr>,
@@ -157,7 +157,8 @@ impl Cx<'_> {
 }
 
 impl Peel {
-    /// Returns the value of a condition in this half. The first condition that changes once sets the bound of the first half.
+    /// Returns the value of a condition in this half; `None` if it is not known. The first condition that changes once sets
+    /// the bound of the first half.
     fn decide(&mut self, cond: &Cond, facts: &mut Facts, place: &Place) -> Option<bool> {
         if matches!(cond, Cond::True | Cond::False) {
             self.decided = true;
@@ -209,7 +210,7 @@ impl Peel {
         }
     }
 
-    /// Returns the change of `sum ≥ 0`.
+    /// Returns the change of `sum ≥ 0`; `None` if the sum is not linear in the counter.
     fn change_of_sign(&self, sum: &Expr, facts: &Facts) -> Option<Change> {
         let (factor, rest) = self.split(sum)?;
         if factor > 0 {
@@ -222,7 +223,8 @@ impl Peel {
         Some(Change { bound, before: true })
     }
 
-    /// Returns the change of `sum = 0`, which holds in one round. This is one change if the round is the first or the last.
+    /// Returns the change of `sum = 0`, which holds in one round. This is one change if the round is the first or the last;
+    /// `None` otherwise.
     fn change_of_end(&self, sum: &Expr, facts: &Facts) -> Option<Change> {
         let (factor, rest) = self.split(sum)?;
         let round = match factor {

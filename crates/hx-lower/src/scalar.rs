@@ -621,7 +621,7 @@ fn checked(op: ArithOp, x: i64, y: i64) -> Option<i64> {
     }
 }
 
-/// Converts a float or a known integer to a float.
+/// Converts a float or a known integer to a float; `None` for other values.
 fn as_float(value: &Value) -> Option<f64> {
     match value {
         Value::Float(x) => Some(*x),

@@ -489,9 +489,9 @@ impl Cx<'_> {
         Ok(Value::Tensor(t.with_view(view)))
     }
 
-    /// Finds the mode of the buffer whose stride divides `stride`, and the quotient. Of several modes with a known quotient it picks
-    /// the one with the largest stride. A quotient that is known at run time only can lead past the end of a mode, which is the end
-    /// of the tensor along the mode of the largest stride alone.
+    /// Finds the mode of the buffer whose stride divides `stride`, and the quotient; `None` if there is none. Of several
+    /// modes with a known quotient it picks the one with the largest stride. A quotient that is known at run time only can
+    /// lead past the end of a mode, which is the end of the tensor along the mode of the largest stride alone.
     fn owner(&self, buffer: &[Expr], stride: &Expr) -> Option<(usize, Expr)> {
         let mut best: Option<(usize, i64)> = None;
         for (i, own) in buffer.iter().enumerate() {

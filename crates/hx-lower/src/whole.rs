@@ -133,8 +133,8 @@ impl Cx<'_> {
         Ok(Some(Whole { value, dtype }.into_value()))
     }
 
-    /// Returns the common type of whole numbers: that of the typed ones, to which constants adapt. If a dimension or counter is
-    /// among them, the result is a 64-bit integer without a type, which loses nothing.
+    /// Returns the common type of whole numbers: that of the typed ones, to which constants adapt. `None` is a 64-bit integer
+    /// without a type, which loses nothing: the result if a dimension or counter is among them, or no typed number.
     pub(crate) fn common_type(&mut self, at: &[ExprId], wholes: &[Whole]) -> Lower<Option<DType>> {
         let first = wholes.iter().zip(at).find_map(|(w, at)| Some((w.dtype?, *at)));
         let Some((dtype, first)) = first else { return Ok(None) };

@@ -11,7 +11,7 @@ pub struct Failure {
     pub kind: FailureKind,
     /// The message, in one sentence: what was found, then what was expected.
     pub message: String,
-    /// The operation at which the failure shows.
+    /// The operation at which the failure shows; `None` if it shows at no single one.
     pub op: Option<OpId>,
     /// The other operations and tensors that take part, each with its demand.
     pub parts: Vec<Part>,

@@ -10,7 +10,7 @@ pub struct Atomic {
     pub op: AtomicOp,
     /// The register tensor whose elements the operation stores or combines with memory; a load sets it.
     pub value: TensorId,
-    /// The values that a compare-exchange expects in memory.
+    /// The values that a compare-exchange expects in memory; `None` for another operation.
     pub compare: Option<TensorId>,
     /// Gets the elements as they were before; `None` if nobody uses them.
     pub old: Option<TensorId>,

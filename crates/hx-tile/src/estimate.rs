@@ -94,7 +94,8 @@ pub struct LoopEstimate {
     /// The cycles that each role needs for what it does in a round, with its waits for its own operations.
     pub roles: Vec<(ScopeId, f64)>,
     pub bound: Bound,
-    /// The operation for whose result the slowest role waits longest in a round, and the cycles of this wait.
+    /// The operation for whose result the slowest role waits longest in a round, and the cycles of this wait; `None` if it
+    /// waits for none.
     pub wait: Option<(OpId, f64)>,
 }
 

@@ -106,8 +106,8 @@ pub struct TensorParam {
     pub shape: Vec<Expr>,
     /// Stride of each dimension, in elements. With a block, these are the strides of row-major order.
     pub stride: Vec<Expr>,
-    /// The layout of the elements within a block, one top-level mode for each dimension. Blocks follow each other in
-    /// row-major order, and extents are multiples of the block's extents.
+    /// The layout of the elements within a block, one top-level mode for each dimension; `None` for a tensor without blocks.
+    /// Blocks follow each other in row-major order, and extents are multiples of the block's extents.
     pub block: Option<Layout>,
     /// The known alignment of the pointer, in bytes.
     pub align: u32,

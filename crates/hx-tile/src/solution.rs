@@ -129,10 +129,10 @@ pub struct SliceChoice {
     pub positions: Option<Layout>,
     /// An offset that is added to the positions.
     pub first: i64,
-    /// Digits of the thread number, each `(unit, extent, digit)`. The thread that holds the elements has the own number with
-    /// these digits in place of its own. If there are none, every thread holds its elements itself.
+    /// Digits of the thread number, each `(unit, extent, digit)`. A thread gets its elements from the thread whose number has
+    /// these digits, and otherwise the digits of its own number. If there are none, every thread holds its elements itself.
     pub lanes: Vec<(i64, i64, i64)>,
-    /// The shared memory that elements go through otherwise, row-major in the part's shape.
+    /// The shared memory that elements go through if `positions` is `None`, row-major in the part's shape; `None` otherwise.
     pub through: Option<Scratch>,
     pub reason: Reason,
 }

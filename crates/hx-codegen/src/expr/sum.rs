@@ -61,8 +61,8 @@ impl Printer {
         }
     }
 
-    /// Factors out a stride that several products of more than 32 bits share: `symbol · quotient + rest`. One wide product
-    /// replaces several.
+    /// Factors out a stride that several products of more than 32 bits share: `symbol · quotient + rest`, so that one wide
+    /// product replaces several; `None` if they share none.
     fn factored(&mut self, e: &Expr) -> Option<(Symbol, Expr, Expr)> {
         let mut shares: BTreeMap<&Symbol, usize> = BTreeMap::new();
         for (m, c) in e.terms() {

@@ -92,7 +92,8 @@ impl Completing<'_> {
     }
 }
 
-/// Returns the class of a built-in name's parameter. Built-in names have no declared types: their parameters are named alike.
+/// Returns the class of a built-in name's parameter; `None` if it is unknown. Built-in names have no declared types: their
+/// parameters are named alike.
 fn of_builtin(function: &str, param: &str) -> Option<Class> {
     Some(match (function, param) {
         ("tile" | "gather" | "scatter" | "load" | "global_view", "t" | "view" | "buffer") => Class::View,

@@ -9,7 +9,7 @@ use super::{ActionKind, Draft, Selected, fresh, indentation, statement_of};
 use crate::callable::expr_at;
 use crate::names::{Def, occurrences};
 
-/// Replaces the selected expression by a local that holds it.
+/// Replaces the selected expression by a local that holds it. `None` if a local cannot hold it.
 pub(super) fn variable(selected: &Selected<'_>) -> Option<Draft> {
     let (node, ty) = expression(selected)?;
     let named =
@@ -36,8 +36,9 @@ pub(super) fn variable(selected: &Selected<'_>) -> Option<Draft> {
     Some(Draft { title, kind: ActionKind::Extract, edits: vec![insert, replace] })
 }
 
-/// Replaces the selected expression by a call of a function that computes it. The function takes the locals of the expression; the
-/// extents of their tiles are dimensions that the arguments bind.
+/// Replaces the selected expression by a call of a function that computes it. The function takes the locals of the
+/// expression; the extents of their tiles are dimensions that the arguments bind. `None` if the result is no register tensor,
+/// or if a name in the expression cannot be passed.
 pub(super) fn function(selected: &Selected<'_>) -> Option<Draft> {
     let (node, ty) = expression(selected)?;
     if !matches!(selected.item.kind(), ItemKind::Kernel | ItemKind::Function) || statement_of(&node).is_none()

@@ -8,8 +8,8 @@ use hx_syntax::{SyntaxKind, SyntaxNode};
 use super::{ActionKind, Draft, Selected, statement_of};
 use crate::names::{Def, Occurrence, Role, occurrence_at, occurrences};
 
-/// Replaces the uses of the local at the cursor by its value, and removes its `let`. Only for values that are the same whenever they
-/// are computed: numbers, layouts and views, made of names that nobody assigns.
+/// Replaces the uses of the local at the cursor by its value, and removes its `let`. `None` for a value that may differ
+/// between the uses: it must be a number, a layout or a view, made of names that nobody assigns.
 pub(super) fn variable(selected: &Selected<'_>) -> Option<Draft> {
     if !matches!(selected.item.kind(), ItemKind::Kernel | ItemKind::Function) {
         return None;

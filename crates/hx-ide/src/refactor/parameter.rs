@@ -7,8 +7,8 @@ use hx_syntax::{NodeOrToken, SyntaxKind, SyntaxToken};
 
 use super::{ActionKind, Draft, Selected, fresh};
 
-/// Replaces the number at the cursor, and all equal extents of its kernel, by a new compile-time parameter with that default: the
-/// default instance stays as it is.
+/// Replaces the number at the cursor, and all equal extents of its kernel, by a new compile-time parameter with that default:
+/// the default instance stays as it is. `None` if the number is no extent.
 pub(super) fn extent(selected: &Selected<'_>) -> Option<Draft> {
     let Item::Kernel(_) = selected.item else { return None };
     let at = selected.root.token_at_offset(selected.range.start());

@@ -8,7 +8,8 @@ use hx_syntax::ast::{self, AstNode as _};
 use super::{ActionKind, Draft, Selected};
 
 /// Adds a test after the kernel whose header is at the cursor: random inputs, uninitialized outputs, the launch, and for each
-/// output a failing assertion, because only the author knows the reference.
+/// output a failing assertion, because only the author knows the reference. `None` if no header is there, or if a parameter
+/// has no such value.
 pub(super) fn test(selected: &Selected<'_>) -> Option<Draft> {
     let Item::Kernel(_) = selected.item else { return None };
     let node = crate::names::item_node(selected.db, &selected.root, selected.item)?;

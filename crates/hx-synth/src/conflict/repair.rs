@@ -248,7 +248,8 @@ fn upward(pinned: &ComposedLayout) -> Option<ComposedLayout> {
     Some(ComposedLayout::swizzled(pinned.swizzle, layout))
 }
 
-/// Returns a repair that runs the block with as many threads as a pinned thread-value layout has.
+/// Returns a repair that runs the block with as many threads as a pinned thread-value layout has; `None` if the block has as
+/// many, or cannot.
 fn other_threads(program: &TileProgram, tensor: TensorId) -> Option<Repair> {
     let target = program.target;
     let TensorKind::Register { pinned: Some(layout) } = &program.tensor(tensor).kind else { return None };

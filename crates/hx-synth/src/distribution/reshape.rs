@@ -109,7 +109,7 @@ fn joined<'g>(modes: &[TileMode], groups: &'g [Group], from: &[i64]) -> Option<V
     Some(out)
 }
 
-/// Returns the steps of a walk along the dimensions of the shape `to`.
+/// Returns the steps of a walk along the dimensions of the shape `to`; `None` if it has no regular steps there.
 fn split(walk: &Walk<'_>, to: &[i64]) -> Option<Vec<TileMode>> {
     let Walk { extent, group: Some(group), step } = *walk else {
         return Some(vec![TileMode::new(walk.extent, vec![0; to.len()])]);

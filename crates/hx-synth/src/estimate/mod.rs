@@ -353,7 +353,8 @@ impl<'p> Estimator<'p> {
         limits.residency(threads, registers, self.solution.shared_bytes).blocks.max(1)
     }
 
-    /// Returns the waves of a launch whose number of blocks is known. Blocks that share a multiprocessor share its resources.
+    /// Returns the waves of a launch; `None` if its number of blocks is not known. Blocks that share a multiprocessor share
+    /// its resources.
     fn launch(&self, block: f64, takes: &Takes) -> Option<Launch> {
         let axes = (0..self.program.grid.len()).map(|axis| self.start.get(&Symbol::GridDim(axis as u8)));
         let blocks = axes.map(Option::<&i64>::copied).product::<Option<i64>>()?;

@@ -326,7 +326,8 @@ impl Work {
     }
 }
 
-/// Returns the argument of a sum that is a product and becomes part of one instruction with it.
+/// Returns the index of the argument of a sum that is a product and becomes part of one instruction with it; `None` if there
+/// is none.
 fn fused_product(target: Target, operator: Operator, dtype: DType, args: &[Scalar]) -> Option<usize> {
     let sums = matches!(operator, Operator::Add | Operator::Sub);
     let is_product = |arg: &Scalar| matches!(arg, Scalar::Apply { operator: Operator::Mul, dtype: of, .. } if *of == dtype);

@@ -156,8 +156,8 @@ impl Ends {
         Some((Layout::concat(&[Layout::flat(&[(each as i64, 1)]).ok()?, words]).ok()?, count))
     }
 
-    /// Returns the place of each value of each thread within its warp, if it is the sum of a layout over threads and one over
-    /// values.
+    /// Returns the place of each value of each thread within its warp as the sum of a layout over threads and one over
+    /// values; `None` if it is no such sum.
     fn lanes(&self, row: &'static ExchangeRow, dtype: DType) -> Option<Lanes> {
         let [threads, values] = [self.wanted[0].len(), self.wanted[1].len()];
         let places = self.places()?;

@@ -170,7 +170,7 @@ impl Pool {
         Ok(made)
     }
 
-    /// Returns [`Tv::positions_of`].
+    /// Returns [`Tv::positions_of`], which it remembers.
     pub(crate) fn positions(&self, held: &Rc<Tv>, wanted: &Rc<Tv>) -> Option<Rc<[i64]>> {
         let pair = [key(held), key(wanted)];
         if let Some(known) = self.positions.borrow().get(&pair) {

@@ -26,9 +26,11 @@ pub(crate) struct Boxes {
     pub(crate) extents: Vec<u32>,
     /// Alignment of the start of each box or run in shared memory, in bytes.
     pub(super) align: u32,
-    /// The mode of the tile whose boxes the blocks of a cluster deal out: [`hx_tile::BulkChoice::share`].
+    /// The mode of the tile whose boxes the blocks of a cluster deal out; `None` if each block copies the whole tile:
+    /// [`hx_tile::BulkChoice::share`].
     pub(crate) share: Option<usize>,
-    /// The reason why each block of the cluster copies the whole tile although the copy is for all of them.
+    /// The reason why each block of the cluster copies the whole tile although the copy is for all of them; `None` for other
+    /// copies.
     pub(super) alone: Option<String>,
 }
 

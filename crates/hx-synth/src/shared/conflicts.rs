@@ -153,7 +153,8 @@ impl Patterns {
         &self.numbers[start..end]
     }
 
-    /// Returns the pattern of the lanes' addresses, which may be in any order, and the least address. Makes `addresses` relative.
+    /// Returns the pattern of the lanes' addresses, which may be in any order, and the least address; `None` without
+    /// addresses. Makes `addresses` relative.
     fn of(&mut self, addresses: &mut Vec<i64>) -> Option<(u32, i64)> {
         let first = *addresses.first()?;
         addresses.iter_mut().for_each(|address| *address -= first);

@@ -95,7 +95,7 @@ impl Party {
     }
 }
 
-/// Returns the first two parties that accept no common swizzle.
+/// Returns the first two parties that accept no common swizzle; `None` if all pairs agree.
 pub(super) fn disagreeing(parties: &[Party]) -> Option<[&Party; 2]> {
     let agree =
         |a: &Party, b: &Party| a.accepts.iter().any(|x| b.accepts.iter().any(|y| x.unify(*y).is_some()));

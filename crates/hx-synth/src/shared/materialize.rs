@@ -63,8 +63,8 @@ impl Filling<'_> {
         self.indexed.get(dim).copied().unwrap_or(false)
     }
 
-    /// Returns the dense layout with the innermost dimension cut into pieces of `chunk` elements. The pieces lie outside of the
-    /// other dimensions and inside of the indexed ones.
+    /// Returns the dense layout with the innermost dimension cut into pieces of `chunk` elements; `None` if it does not
+    /// divide into several. The pieces lie outside of the other dimensions and inside of the indexed ones.
     fn in_chunks(&self, dims: &[Vec<Mode>], order: &[usize], chunk: i64) -> Option<Layout> {
         let cut = *order.first().filter(|d| !self.is_indexed(**d))?;
         let mut dims = dims.to_vec();

@@ -35,7 +35,7 @@ pub(crate) use place::{Item, align, offsets};
 use hx_layout::ComposedLayout;
 use hx_tile::{Tensor, TensorId, TensorKind, TileProgram};
 
-/// Returns the layout to which the user pinned the tensor.
+/// Returns the layout to which the user pinned the tensor; `None` for a tensor in registers or without a pin.
 fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
     pin(program.tensor(tensor))
 }

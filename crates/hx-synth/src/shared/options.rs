@@ -255,7 +255,7 @@ fn below(pin: &ComposedLayout) -> String {
     )
 }
 
-/// Describes two elements that a layout maps to one place.
+/// Describes two elements that a layout maps to one place; `None` if each has its own.
 fn overlap(layout: &Layout) -> Option<String> {
     let mut seen = HashMap::new();
     (0..layout.size()).find_map(|index| {
@@ -584,7 +584,8 @@ fn torn_slots(
     Some((text, format!("a tile of `{fits:?}` fits; so does a shared tensor for each part")))
 }
 
-/// Returns the failure of two accesses, or of an access and the pin, that demand different swizzles of one tensor.
+/// Returns the failure of two accesses, or of an access and the pin, that demand different swizzles of one tensor; `None` if
+/// all agree.
 fn swizzles_differ(
     program: &TileProgram,
     tensor: TensorId,

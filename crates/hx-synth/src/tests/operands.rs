@@ -94,7 +94,7 @@ fn the_solution_loads_operands_with_the_numbers_kept_free() {
     assert_eq!(solved(&routed).edits, Edits::default());
 }
 
-/// Returns the loads of the product's stream and the depth of its slices.
+/// Returns the loads of the product's stream and the depth of its slices; `None` for a product without a stream.
 fn stream(k: i64) -> Option<(Vec<u32>, i64)> {
     let Some(Choice::Gemm(choice)) = solved(&program(k)).choices.remove(&PRODUCT) else {
         panic!("no product")

@@ -111,7 +111,7 @@ impl Lowering<'_> {
         Ok(out)
     }
 
-    /// Draws into a ticket; nothing if another scope draws. Of several groups only group 0 draws.
+    /// Draws into a ticket; `None` if another scope draws. Of several groups only group 0 draws.
     fn draw(&self, over: &Over<'_>, index: Expr, parity: Expr) -> Option<Stmt> {
         if self.program.scopes_over(over.counter).first() != Some(&over.scope) {
             return None;

@@ -110,7 +110,8 @@ struct Stage {
     pipe: PipeId,
     var: Symbol,
     bytes: u64,
-    /// The positions of the first and the last statement with a copy into the stage, each with such a copy.
+    /// The positions of the first and the last statement with a copy into the stage, each with such a copy; `None` until one
+    /// is found.
     copies: Option<[(usize, Op); 2]>,
 }
 

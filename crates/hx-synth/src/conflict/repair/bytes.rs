@@ -8,7 +8,7 @@ use hx_tile::{Base, Op, OpKind, TensorId, TensorKind, TileProgram, View};
 use super::{Adder, Repair, change};
 use crate::conflict::Claim;
 
-/// Returns the byte type that holds every value of a narrower integer type.
+/// Returns the byte type that holds every value of a narrower integer type; `None` for another type.
 fn byte_of(dtype: DType) -> Option<DType> {
     match dtype {
         DType::U4 => Some(DType::U8),
