@@ -212,7 +212,8 @@ impl<'db> Places<'db> {
         self.origin(lowered, lowered.program.op(op)?.origin)
     }
 
-    /// Returns the place where an operation names a shared tensor: of a product the operand, of others the whole operation.
+    /// Returns the place where an operation names a shared tensor: of a product the operand, of others the whole operation;
+    /// `None` if that has no place in the source.
     fn touched(&self, lowered: &Lowered, op: OpId, tensor: TensorId) -> Option<(SourceFile, TextRange)> {
         let operand = lowered.program.op(op).and_then(|op| {
             let OpKind::Gemm { a, b, .. } = &op.kind else { return None };
@@ -232,14 +233,14 @@ impl<'db> Places<'db> {
         place.range(self.db).map(|(_, range)| range)
     }
 
-    /// Returns the statement of the kernel around a range.
+    /// Returns the statement of the kernel around a range; `None` if the range is in none.
     pub(crate) fn statement(&self, range: TextRange) -> Option<TextRange> {
         let kernel = self.instance.kernel(self.db);
         let offset = kernel.offset(self.db);
         Some(crate::statements::statement(self.db, Item::Kernel(kernel), range - offset)? + offset)
     }
 
-    /// Returns the innermost statement of the kernel that contains a statement.
+    /// Returns the innermost statement of the kernel that contains a statement; `None` if none does.
     pub(crate) fn statement_around(&self, stmt: TextRange) -> Option<TextRange> {
         let kernel = self.instance.kernel(self.db);
         let offset = kernel.offset(self.db);
@@ -254,7 +255,7 @@ impl<'db> Places<'db> {
         found.into_iter().map(|stmt| stmt + offset).collect()
     }
 
-    /// Returns the last statement of the kernel.
+    /// Returns the last statement of the kernel; `None` if it has none.
     pub(crate) fn last_statement(&self) -> Option<TextRange> {
         let kernel = self.instance.kernel(self.db);
         Some(crate::statements::last_statement(self.db, Item::Kernel(kernel))? + kernel.offset(self.db))
@@ -296,7 +297,7 @@ impl<'db> Places<'db> {
         })
     }
 
-    /// Returns the place of the word `warp_groups` in the kernel's body.
+    /// Returns the place of the word `warp_groups` in the kernel's body; `None` if it is not there.
     fn warp_groups(&self) -> Option<(SourceFile, TextRange)> {
         let kernel = self.instance.kernel(self.db);
         let item = Item::Kernel(kernel);
@@ -307,7 +308,7 @@ impl<'db> Places<'db> {
         Some((kernel.file(self.db), TextRange::at(whole.start(), word)))
     }
 
-    /// Returns the place of the `cluster` in the kernel's header.
+    /// Returns the place of the `cluster` in the kernel's header; `None` if it has none.
     fn cluster(&self) -> Option<(SourceFile, TextRange)> {
         let kernel = self.instance.kernel(self.db);
         let cluster = hx_hir::kernel_signature(self.db, kernel).cluster?;

@@ -41,7 +41,8 @@ pub(crate) fn relative_lines<'db>(db: &'db dyn Db, instance: Instance<'db>) -> B
     lines
 }
 
-/// Returns the place of an origin if it is in the item; otherwise the place of the nearest call around it that is.
+/// Returns the place of an origin if it is in the item; otherwise the place of the nearest call around it that is; `None` if
+/// none is.
 fn place_in<'a>(lowered: &'a Lowered, item: &ItemKey, origin: Origin) -> Option<&'a Place> {
     let mut at = lowered.origins.get(origin.0 as usize)?;
     while at.place.item != *item {

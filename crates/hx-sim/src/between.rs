@@ -19,7 +19,7 @@ use hx_thread::{Clock, Epoch, Knowledge, Known};
 pub(crate) struct Message(BTreeMap<u32, Rc<Knowledge>>);
 
 impl Message {
-    /// Returns the accesses of a run that the message covers.
+    /// Returns the accesses of a run that the message covers; `None` if it covers none.
     pub(crate) fn of_run(&self, run: u32) -> Option<&Knowledge> {
         self.0.get(&run).map(Rc::as_ref)
     }

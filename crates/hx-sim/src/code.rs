@@ -389,7 +389,7 @@ pub(crate) struct RoleCode {
     /// The number of threads of one group.
     pub(crate) threads: usize,
     pub(crate) groups: usize,
-    /// The slot of the number of the group.
+    /// The slot of the number of the group within the role; `None` if the body has no name for it.
     pub(crate) index: Option<u32>,
     /// Whether the role uses each array.
     pub(crate) own: Vec<bool>,
@@ -438,7 +438,7 @@ pub(crate) struct Transfer {
     pub(crate) guard: Test,
     pub(crate) pad: u64,
     pub(crate) dtype: DType,
-    /// The operation of an atomic transfer.
+    /// The operation of an atomic transfer; `None` for other transfers.
     pub(crate) atomic: Option<AtomicCode>,
     /// Bytes that one address covers.
     pub(crate) access: usize,
@@ -452,9 +452,9 @@ pub(crate) struct Transfer {
 #[derive(Debug)]
 pub(crate) struct AtomicCode {
     pub(crate) op: AtomicOp,
-    /// The value that a compare-exchange expects.
+    /// The value that a compare-exchange expects; `None` for other operations.
     pub(crate) compare: Option<Regs>,
-    /// Gets the element as it was before.
+    /// Gets the element as it was before; `None` if the instruction does not return it.
     pub(crate) old: Option<Regs>,
     pub(crate) order: MemoryOrder,
     /// Whether it is atomic among fewer threads than those of the device.

@@ -176,7 +176,8 @@ struct Compilation<'a> {
     asynchronous: bool,
     /// See [`Code::communicates`].
     communicates: bool,
-    /// The log entry whose elements the current statements record.
+    /// The log entry whose elements the current statements record, as a position in [`Code::log`]; `None` outside of prints and
+    /// assertions.
     logging: Option<usize>,
     /// Keyed by row and by the number of elements a lane holds, because one row moves elements of several widths.
     exchanges: BTreeMap<(String, i64), Arc<Exchange>>,

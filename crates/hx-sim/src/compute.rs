@@ -291,7 +291,8 @@ pub(crate) fn number_of_bits(bits: u64, dtype: DType) -> i64 {
     if dtype.is_signed_int() { dtype.sign_extend(bits) } else { bits as i64 }
 }
 
-/// Returns the first thread whose partner under `mask` lies beyond the block's `threads` threads. A warp has `warp` threads.
+/// Returns the first thread whose partner under `mask` lies beyond the block's `threads` threads; `None` if each has its
+/// partner. A warp has `warp` threads.
 pub(crate) fn without_partner(threads: usize, mask: usize, warp: usize) -> Option<usize> {
     let last = threads.next_multiple_of(warp) - warp;
     (last..threads).find(|t| t ^ mask >= threads)

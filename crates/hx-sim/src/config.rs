@@ -19,7 +19,8 @@ pub struct Config<'a> {
     pub seed: u64,
     /// The number of blocks that the device holds at once, if blocks may wait for each other; `None` for any number.
     pub room: Option<Room>,
-    /// The position of a tensor parameter. The report then has a [`Witness`](crate::Witness) of the accesses to it.
+    /// The position of a tensor parameter. The report then has a [`Witness`](crate::Witness) of the accesses to it; with `None`
+    /// it has none.
     pub watch: Option<usize>,
     /// Values of a block whose changes a [`Witness`](crate::Witness) records, if a parameter is watched.
     pub follow: Option<&'a Follow>,

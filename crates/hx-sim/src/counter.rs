@@ -181,7 +181,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Returns the wait of the running agent for its draw, if its next step needs the thread that draws.
+    /// Returns the wait of the running agent for its draw, if its next step needs the thread that draws; otherwise `None`.
     pub(crate) fn wait_for_draw(&self, next: Option<&Step>) -> Option<Waiting> {
         let is_apart = next.is_some_and(|step| is_apart(step, self.agent.warps()));
         self.draw_of(&self.agent).filter(|_| !is_apart)

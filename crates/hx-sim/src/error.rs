@@ -227,7 +227,7 @@ pub enum Fault {
     Deadlock {
         /// In the order of the blocks and their threads.
         blocked: Vec<Blocked>,
-        /// Blocks that have not begun because the device holds no more.
+        /// Blocks that have not begun because the device holds no more; `None` if all have begun.
         left_out: Option<LeftOut>,
     },
     /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread stores to the

@@ -83,7 +83,7 @@ impl Formula {
         self.node.varying()
     }
 
-    /// Returns the binding of a local integer with this value, if the value is known at compile time.
+    /// Returns the binding of a local integer with this value, if the value is known at compile time; otherwise `None`.
     pub(crate) fn known(&self) -> Option<Binding> {
         match &self.node {
             Node::Const(c) => Some(Binding::Known(*c)),
@@ -92,7 +92,7 @@ impl Formula {
         }
     }
 
-    /// Returns the value of each thread, if it stays the same while a block runs.
+    /// Returns the value of each thread, if it stays the same while a block runs; otherwise `None`.
     pub(crate) fn as_table(&self, threads: usize) -> Option<Vec<i64>> {
         match &self.node {
             Node::Const(c) => Some(vec![*c; threads]),

@@ -132,7 +132,7 @@ impl Marks {
         self.copies.get(unit).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns an access of a kind that is not ordered before `later`.
+    /// Returns an access of a kind to a unit that is not ordered before `later`; `None` if all are.
     #[inline]
     fn meets(&self, kind: Kind, unit: usize, later: Epoch, clock: &Clock) -> Option<Mark<SiteId>> {
         let apart = |mark: &&Mark<SiteId>| clock.relation(mark.epoch, later) != Known::Before;
@@ -311,7 +311,8 @@ impl Page {
         Some((unit, store.or(earlier).or(beside)?))
     }
 
-    /// Returns an access of another run to a unit that nothing orders before this one.
+    /// Returns an access of another run to a unit that nothing orders before this one; `None` if there is none, or races are
+    /// not checked.
     fn beside(&self, kind: Kind, unit: usize, who: Who<'_>, heard: &Heard) -> Option<Earlier> {
         let clock = who.clock?;
         for (run, marks) in self.marks.iter().filter(|(run, _)| *run != who.run) {
@@ -334,7 +335,7 @@ impl Page {
     }
 
     /// Returns an access of another thread to a unit that no fence orders before the access at `later`, which goes through the
-    /// asynchronous proxy.
+    /// asynchronous proxy; `None` if there is none.
     fn unfenced(&self, unit: usize, later: Epoch, (run, clock): (u32, &Clock)) -> Option<Mark<SiteId>> {
         let parties = clock.parties();
         let of = |pairs: &Vec<Pair<SiteId>>| {
@@ -402,7 +403,10 @@ impl Overlay {
     }
 
     /// Calls `f` with each page that overlaps the bytes `at..at + len`, the range of units there, and the position of the first
-    /// of them among those bytes. Returns the first race that `f` finds; `f` returns it as the unit and the earlier access.
+    /// of them among those bytes. `f` returns a race as the unit and the earlier access, and `None` without one.
+    ///
+    /// # Errors
+    /// The first race that `f` finds.
     fn pieces(
         &mut self,
         tensor: &Tensor,
@@ -481,8 +485,8 @@ impl Overlay {
         })
     }
 
-    /// Marks bytes as written by a bulk store, or added to by one. Returns an access that no fence orders before the store: a
-    /// race is a mistake of the program, a missing fence one of the compiler.
+    /// Marks bytes as written by a bulk store, or added to by one. Returns an access that no fence orders before the store, and
+    /// `None` if there is none: a race is a mistake of the program, a missing fence one of the compiler.
     pub(crate) fn mark_stored(
         &mut self,
         tensor: &Tensor,

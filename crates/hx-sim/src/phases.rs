@@ -155,7 +155,8 @@ impl Phases {
         !self.arriving.is_empty()
     }
 
-    /// Takes the copies that arrive next: the oldest with seeds 0 and 1, random ones with other seeds.
+    /// Takes the copies that arrive next: the oldest with seeds 0 and 1, random ones with other seeds; `None` if no copies are
+    /// in flight.
     fn next_arriving(&mut self) -> Option<Arriving> {
         let count = self.arriving.len();
         if count == 0 {

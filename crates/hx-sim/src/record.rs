@@ -8,8 +8,8 @@ use crate::trace::{Access, Kind, Memory};
 use crate::witness::Followed;
 
 impl Block<'_> {
-    /// Records an access of a thread of the running agent to the bytes from `at` on of a tensor. `values` returns the position of
-    /// the `i`-th element among the thread's values.
+    /// Records an access of a thread of the running agent to the bytes from `at` on of a tensor. `values` returns the position
+    /// of the `i`-th element among the thread's values; `None` for reads, and for elements that come from no register.
     #[inline]
     pub(crate) fn witness(
         &mut self,

@@ -78,7 +78,8 @@ pub(crate) struct Grid<'a> {
     runs: Vec<Run<'a>>,
     /// The position of the run that makes steps.
     running: usize,
-    /// The state of global memory that all runs share, while no run makes steps.
+    /// The state of global memory that all runs share, while no run makes steps; `None` while one does and has it, and if
+    /// blocks do not communicate.
     held: Option<Common>,
     /// The number of runs that have begun, in the order of `permutation`.
     begun: u64,
@@ -86,7 +87,7 @@ pub(crate) struct Grid<'a> {
     permutation: Permutation,
     order: Order,
     turns: u64,
-    /// The run that a playback looks at. Its state stays after its end.
+    /// The run that a playback looks at, whose state stays after its end; `None` without a playback.
     kept: Option<u64>,
     ended: Vec<Ran>,
 }
@@ -397,7 +398,7 @@ impl<'a> Grid<'a> {
         error
     }
 
-    /// Returns a block by its number in the grid, if its run is there; by its rank if blocks do not communicate.
+    /// Returns a block by its number in the grid, or by its rank if blocks do not communicate; `None` if its run is not there.
     pub(crate) fn block(&self, rank: usize) -> Option<&Block<'a>> {
         let has = |block: &&Block<'_>| match self.launch.code.communicates {
             true => block.number as usize == rank,
@@ -415,7 +416,7 @@ impl<'a> Grid<'a> {
         self.runs.iter_mut().flat_map(|run| &mut run.cluster.blocks)
     }
 
-    /// Returns the block whose agent makes the next step.
+    /// Returns the block whose agent makes the next step; `None` if no run is there.
     pub(crate) fn running(&self) -> Option<&Block<'a>> {
         self.runs.get(self.running).map(|run| run.cluster.running_block())
     }
@@ -425,7 +426,7 @@ impl<'a> Grid<'a> {
         if self.launch.code.communicates { block.number as usize } else { block.rank }
     }
 
-    /// Returns the clock of the run of a block.
+    /// Returns the clock of the run of a block; `None` if the run is not there.
     pub(crate) fn clock_of(&self, block: &Block<'_>) -> Option<&hx_thread::Clock> {
         let mut runs = self.runs.iter();
         let run = runs.find(|run| run.cluster.blocks.iter().any(|other| other.number == block.number))?;

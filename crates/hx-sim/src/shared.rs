@@ -13,9 +13,9 @@ use crate::error::{Deed, Fault};
 struct Record {
     /// The tensor last written here, plus one; 0 for none.
     tensor: u32,
-    /// The last write, or the copy that is filling the granule.
+    /// The last write, or the copy that is filling the granule; `None` if there was none.
     write: Option<Mark<SiteId>>,
-    /// A product in flight that reads the granule, and how many there are.
+    /// A product in flight that reads the granule, and how many there are; `None` without one.
     held: Option<(Mark<SiteId>, u32)>,
 }
 

@@ -84,7 +84,8 @@ impl Stored {
         })
     }
 
-    /// Returns the store under a number with which an access in the current epoch conflicts. `adds`: the access is an atomic sum.
+    /// Returns the store under a number with which an access in the current epoch conflicts; `None` if none does, or races are
+    /// not checked. `adds`: the access is an atomic sum.
     #[cold]
     pub(crate) fn meets(&self, number: u32, who: Who<'_>, adds: bool) -> Option<Met> {
         let (clock, later) = (who.clock?, who.epoch);

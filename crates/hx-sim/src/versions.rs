@@ -27,7 +27,7 @@ const PATIENCE: u32 = 3;
 #[derive(Clone, Debug)]
 pub(crate) struct Version {
     pub(crate) bits: u64,
-    /// The message that an acquire which finds this value receives.
+    /// The message that an acquire which finds this value receives; `None` if the write sent none.
     pub(crate) message: Option<Rc<Message>>,
     /// The operation that wrote it, and the number of its block; `None` for the value before the launch.
     pub(crate) by: Option<(SiteId, u32)>,

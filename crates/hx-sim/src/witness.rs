@@ -142,9 +142,9 @@ pub(crate) struct Region {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Followed {
     pub(crate) held: Held,
-    /// The value that was recorded last.
+    /// The value that was recorded last; `None` before the first.
     pub(crate) last: Option<u64>,
-    /// The asynchronous product that writes the value.
+    /// The asynchronous product in flight that writes the value; `None` if there is none.
     pub(crate) pending: Option<SiteId>,
 }
 
@@ -159,15 +159,15 @@ pub(crate) struct BlockWitness {
     pub(crate) boxes: Vec<Region>,
     /// For each operation, parameter and direction, the position of its last box.
     open: BTreeMap<(SiteId, usize, bool), usize>,
-    /// The operation that ran last.
+    /// The operation that ran last; `None` before the first.
     pub(crate) current: Option<SiteId>,
     /// The number of boxes up to the last write to the element.
     pub(crate) boxes_until: usize,
     pub(crate) followed: Vec<Followed>,
-    /// The operation of the last step that wrote registers.
+    /// The operation of the last step that wrote registers; `None` before the first.
     pub(crate) running: Option<SiteId>,
     pub(crate) changes: Vec<Change>,
-    /// The element whose writes set `until`.
+    /// The element of the watched tensor whose writes set `until`; `None` if nothing is followed.
     pub(crate) element: Option<i64>,
     /// The number of changes before the last write to the element.
     pub(crate) until: usize,

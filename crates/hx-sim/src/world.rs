@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// Returns the access that wrote an element last, and its block.
+    /// Returns the access that wrote an element last, and its block; `None` if none of the kept values comes from the launch.
     pub(crate) fn last_writer(&self, key: (usize, usize)) -> Option<(SiteId, u32)> {
         self.places.get(&key)?.last().by
     }

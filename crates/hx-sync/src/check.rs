@@ -11,7 +11,8 @@ use crate::suppose::Run;
 use crate::trace::Trace;
 use crate::{Barrier, Hazard, Mend, Touch};
 
-/// The rules for checking a trace: the program unchanged, or with a change that a caller tries.
+/// The rules for checking a trace: the program unchanged, or with a change that a caller tries. A field that is `None` changes
+/// nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rules<'a> {
     /// Barriers of the source to ignore.
@@ -200,12 +201,14 @@ struct Checker<'a> {
     /// `enough` has accepted the hazards: stop.
     done: bool,
     hazards: Vec<Found>,
-    /// The last barrier that all threads passed, with the number of those passed by then.
+    /// The last barrier that all threads passed, with the number of those passed by then; `None` before the first.
     last: Option<(OpId, u32)>,
-    /// The number of barriers passed at the last wait for a barrier in memory, which orders accesses, too.
+    /// The number of barriers passed at the last wait for a barrier in memory, which orders accesses, too; `None` before the
+    /// first.
     awaited: Option<u32>,
     ordered: BTreeSet<OpId>,
-    /// The barrier that was recorded last. Most elements of a tile have the same barrier, so this skips repeated insertions.
+    /// The barrier that was recorded last; `None` before the first. Most elements of a tile have the same barrier, so this
+    /// skips repeated insertions.
     noted: Option<OpId>,
 }
 

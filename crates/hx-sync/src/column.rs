@@ -45,7 +45,7 @@ impl<T: Copy> Column<T> {
         }
     }
 
-    /// Combines two columns thread by thread. The result is known only where both are.
+    /// Combines two columns thread by thread. The result is known only where both are and `f` returns a value.
     fn both<U: Copy, V>(&self, other: &Column<U>, f: impl Fn(T, U) -> Option<V>) -> Column<V> {
         let f = |a: Option<T>, b: Option<U>| a.zip(b).and_then(|(a, b)| f(a, b));
         match (self, other) {
@@ -58,7 +58,8 @@ impl<T: Copy> Column<T> {
         }
     }
 
-    /// Replaces each value `a` by `f(a, b)`, where `b` is the value of the same thread in `other`.
+    /// Replaces each value `a` by `f(a, b)`, where `b` is the value of the same thread in `other`; `None` is a value that is
+    /// not known.
     fn join(&mut self, other: &Column<T>, f: impl Fn(Option<T>, Option<T>) -> Option<T>) {
         match (&mut *self, other) {
             (Column::Same(a), Column::Same(b)) => *a = f(*a, *b),
@@ -201,7 +202,7 @@ impl<'s> View<'s> {
         sum
     }
 
-    /// Returns the value of an expression, if all threads that run have the same.
+    /// Returns the value of an expression, if all threads that run have the same; otherwise `None`.
     pub(crate) fn uniform(self, expr: &Expr) -> Option<i64> {
         self.values(expr).same(self.running)
     }

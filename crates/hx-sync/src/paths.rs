@@ -392,7 +392,8 @@ fn opposite<K: PartialEq>(a: &Debt<K>, b: &Debt<K>) -> bool {
     a.key == b.key && a.stale == b.stale && first == second && last.0 == other.0 && last.1 != other.1
 }
 
-/// Decides a condition in which symbols have these values, as far as the facts go.
+/// Decides a condition in which symbols have the values of `with`, as far as the facts go; a symbol for which `with` returns
+/// `None` stays.
 fn decide(cond: &Cond, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Cond {
     match cond {
         Cond::True | Cond::False => cond.clone(),

@@ -71,9 +71,9 @@ enum Around {
 struct Walk<'p> {
     program: &'p TileProgram,
     scope: ScopeId,
-    /// The first wait so far.
+    /// The first wait so far; `None` before it.
     waited: Option<OpId>,
-    /// The first wait of the scope itself.
+    /// The first wait of the scope itself; `None` before it.
     own: Option<OpId>,
     early: Vec<Early>,
     faults: Vec<Fault>,

@@ -58,7 +58,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns the smallest change that orders the hazard. It leaves as many groups of copies in flight as possible.
+    /// Returns the smallest change that orders the hazard; `None` if no change that is tried does. It leaves as many groups of
+    /// copies in flight as possible.
     fn remedy(self) -> Option<Mended> {
         let with = |barrier| Mend {
             before: self.hazard.later.op,
@@ -76,8 +77,9 @@ impl Search<'_> {
         self.closed().or_else(|| self.waited(here))
     }
 
-    /// Tries a barrier behind each wait for copies, if the barrier that was found leaves hazards. There it orders both the copies
-    /// before it with the reads behind it, and the reads before it with the copies behind it.
+    /// Tries a barrier behind each wait for copies, if the barrier that was found leaves hazards. There it orders both the
+    /// copies before it with the reads behind it, and the reads before it with the copies behind it. Returns the barrier that
+    /// leaves the fewest hazards; `None` only if none was found.
     fn better(self, found: Option<Mended>) -> Option<Mended> {
         let (remedy, mut left) = found?;
         let mut best = remedy;
@@ -140,7 +142,7 @@ impl Search<'_> {
         found
     }
 
-    /// Returns a remedy and the hazards it leaves, if it orders the hazard.
+    /// Returns a remedy and the hazards it leaves, if it orders the hazard and adds no other; otherwise `None`.
     fn tried(self, remedy: Remedy) -> Option<Mended> {
         let rules = match remedy {
             Remedy::Insert(mend) => Rules { mend: Some(mend), ..Rules::default() },
@@ -178,9 +180,9 @@ fn behind_waits(body: &[Stmt]) -> Vec<OpId> {
 /// count.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Before {
-    /// The last wait, with the number of groups that it leaves in flight.
+    /// The last wait, with the number of groups that it leaves in flight; `None` without one.
     wait: Option<(OpId, u32)>,
-    /// The last barrier.
+    /// The last barrier; `None` without one.
     sync: Option<OpId>,
 }
 
@@ -252,7 +254,7 @@ enum Group {
 }
 
 impl Group {
-    /// Returns the copy after which a commit is missing.
+    /// Returns the copy after which a commit is missing; `None` if none is missing.
     fn copy(self) -> Option<OpId> {
         match self {
             Group::Open(copy) | Group::Left(copy) => Some(copy),

@@ -100,8 +100,8 @@ pub(crate) fn touches_shared(body: &[Stmt]) -> bool {
     touches
 }
 
-/// Returns the only operation that commits in one branch of a condition, if the other branch has none. Commits in nested
-/// loops and conditions do not count.
+/// Returns the only operation that commits in one branch of a condition, if the other branch has none; otherwise `None`.
+/// Commits in nested loops and conditions do not count.
 pub(crate) fn commit_of(then: &[Stmt], otherwise: &[Stmt]) -> Option<OpId> {
     let direct = |body: &[Stmt]| -> Vec<OpId> {
         let commits = body.iter().filter_map(|stmt| {

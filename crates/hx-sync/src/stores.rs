@@ -26,7 +26,7 @@ pub struct Fault {
     pub mode: Mode,
     /// The store is complete, but only its own thread knows: a barrier is missing.
     pub complete: bool,
-    /// A change that removes the fault and adds no other.
+    /// A change that removes the fault and adds no other; `None` if none was found.
     pub fix: Option<Fix>,
     /// The accesses of further faults that the same change removes.
     pub others: Vec<OpId>,

@@ -191,7 +191,7 @@ struct Tracer<'a, 'r> {
     /// The value of each symbol for each thread, where it is known.
     scope: Scope,
     op: OpId,
-    /// The equation that holds wherever the statements being followed run.
+    /// The equation that holds wherever the statements being followed run; `None` where none is known.
     only: Option<Equation>,
     /// The number of rounds for which a loop is followed if it does not end sooner.
     rounds: i64,

@@ -246,7 +246,7 @@ fn touched(tensor: TensorId, debts: &mut Debts<Unwritten>, here: &Here<'_>) {
     debts.sort();
 }
 
-/// Returns the elements that a view of a register tensor shows, if they are a range of known coordinates.
+/// Returns the elements that a view of a register tensor shows, if they are a range of known coordinates; otherwise `None`.
 fn range(view: &View, here: &Here<'_>) -> Option<Range> {
     let of = |(dim, offset)| {
         let first = here.value(offset).as_const()?;

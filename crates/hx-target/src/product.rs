@@ -67,9 +67,9 @@ impl GemmRow {
         [distinct(&|at| at % rows), distinct(&|at| at / rows)]
     }
 
-    /// Returns the row that computes `Cᵀ = B · Aᵀ` with the same instruction: its M is the N of this row. A product with few rows
-    /// fills such an instruction better. Only instructions of one warp that read both operands from registers have one, and of
-    /// these the ones with different M and N.
+    /// Returns the row that computes `Cᵀ = B · Aᵀ` with the same instruction: its M is the N of this row. A product with few
+    /// rows fills such an instruction better. Only instructions of one warp that read both operands from registers have one,
+    /// and of these the ones with different M and N; for others it is `None`.
     pub(crate) fn swapped(&self, lanes: u32) -> Option<GemmRow> {
         let ([m, n, k], Some(_)) = (self.shape, self.fragments()) else { return None };
         if self.threads != lanes || m == n {

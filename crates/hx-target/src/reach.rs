@@ -108,7 +108,7 @@ impl ReachRow {
     }
 }
 
-/// Reads `8`, `T` and `8T`, where `T` is a piece.
+/// Reads `8`, `T` and `8T`, where `T` is a piece; `None` for other texts.
 fn length(text: &str) -> Option<Length> {
     match text.strip_suffix('T') {
         Some("") => Some(Length::Pieces(1)),

@@ -112,7 +112,7 @@ fn together(facts: &Facts, view: &View, shape: &[i64]) -> Vec<Vec<i64>> {
 /// The value of each symbol.
 type Values<'a> = &'a dyn Fn(&Symbol) -> Option<i64>;
 
-/// Returns the results of `of` for all combinations of the symbols' values.
+/// Returns the results of `of` for all combinations of the symbols' values, but those for which it returns `None`.
 fn values(counted: &[(Symbol, (i64, i64))], of: &dyn Fn(Values<'_>) -> Option<Vec<i64>>) -> Vec<Vec<i64>> {
     let mut now: BTreeMap<&Symbol, i64> = counted.iter().map(|(symbol, range)| (symbol, range.0)).collect();
     let mut out = Vec::new();

@@ -150,7 +150,7 @@ impl Counterexample {
     }
 }
 
-/// Searches for operands that disprove that an operator is associative.
+/// Searches for operands that disprove that an operator is associative; `None` if none of those that are tried does.
 fn counterexample(op: &[Scalar]) -> Option<Counterexample> {
     let dtypes: Vec<DType> = op.iter().map(Scalar::dtype).collect();
     let mut numbers = Vec::new();
@@ -261,7 +261,8 @@ impl Trial<'_> {
         self.op.iter().map(|part| self.eval(part, &inputs)).collect()
     }
 
-    /// Evaluates an expression: integers as their type computes them, floats as `f64`.
+    /// Evaluates an expression: integers as their type computes them, floats as `f64`. `None` if it depends on an index, or on
+    /// an input or a number without a value.
     fn eval(&self, value: &Scalar, inputs: &[u64]) -> Option<u64> {
         let number = |leaf: &Scalar, dtype: DType| {
             let at = self.numbers.iter().position(|n| n == leaf)?;

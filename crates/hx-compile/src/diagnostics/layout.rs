@@ -129,7 +129,8 @@ pub(super) fn redistributions(
     found
 }
 
-/// Returns the fix that writes a move out in the source. The program then runs as it does without the fix.
+/// Returns the fix that writes a move out in the source. The program then runs as it does without the fix. `None` if no operand
+/// takes the edit, or the solution would then be worse or move as often.
 fn said(places: &Places<'_>, lowered: &Lowered, solution: &Solution, moved: OpId) -> Option<Fix> {
     let which = solution.edits.number_of(&lowered.program, moved)?;
     let at = *solution.edits.moves.get(which)?;
@@ -180,7 +181,7 @@ pub(super) fn scalar_products(
     found
 }
 
-/// Returns a diagnostic if the search stopped at its budget.
+/// Returns a diagnostic if the search stopped at its budget; otherwise `None`.
 pub(super) fn stopped(places: &Places<'_>, solution: &Solution) -> Option<Diagnostic> {
     let message = hx_tile::unexplored_text(solution)?;
     let (file, range) = places.kernel();
@@ -262,13 +263,14 @@ fn products(types: impl Iterator<Item = [DType; 3]>) -> String {
     groups.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the element types of a gemm's operands and of its accumulator.
+/// Returns the element types of a gemm's operands and of its accumulator; `None` for other operations.
 fn gemm_types(program: &TileProgram, op: OpId) -> Option<[DType; 3]> {
     let OpKind::Gemm { a, b, c, .. } = &program.op(op)?.kind else { return None };
     Some([a.tensor()?, b.tensor()?, *c].map(|tensor| program.tensor(tensor).dtype))
 }
 
-/// Describes the conversion of a `cast`, for a failure that concerns the types and not a layout.
+/// Describes the conversion of a `cast`, for a failure that concerns the types and not a layout; `None` if the claim is about
+/// anything else.
 fn conversion(program: &TileProgram, claim: Claim) -> Option<String> {
     let Claim::Operation(op) = claim else { return None };
     let OpKind::Cast { dst, src } = program.op(op)?.kind else { return None };

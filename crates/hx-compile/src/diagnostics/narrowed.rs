@@ -65,7 +65,7 @@ pub(super) fn single_elements(
     found
 }
 
-/// Returns the second buffer that makes an instance cheaper, if there is one.
+/// Returns the second buffer that makes an instance cheaper; `None` if there is none, or the instance has no solution.
 #[salsa::tracked(returns(ref))]
 fn second_of<'db>(db: &'db dyn Db, instance: Instance<'db>, tensor: TensorId) -> Option<Second> {
     let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {

@@ -117,7 +117,8 @@ fn called(places: &Places<'_>, (file, range): (SourceFile, TextRange)) -> String
     if name.is_empty() { "scan".to_owned() } else { name }
 }
 
-/// Returns the place where the padding got the value that it enters with, if it has another one than in memory.
+/// Returns the place where the padding got the value that it enters with; `None` if that is at the load, at the operation, or
+/// at `at`.
 fn changed(
     places: &Places<'_>,
     lowered: &Lowered,

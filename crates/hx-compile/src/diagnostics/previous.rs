@@ -105,7 +105,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Returns the fix that waits before the statement of an access, instead of at `wait`. The statement has to be one of the
-    /// scope itself, outside of loops and conditions, and in the text of the kernel.
+    /// scope itself, outside of loops and conditions, and in the text of the kernel; otherwise there is no fix.
     fn moved(self, access: Origin, wait: Option<OpId>, scope: ScopeId) -> Option<Fix> {
         let file = self.places.kernel().0;
         let at = self.outermost(self.places.statement(self.places.own(self.lowered, access)?)?, scope)?;

@@ -498,7 +498,7 @@ fn or_none(count: u32) -> String {
     if count == 0 { "none".to_owned() } else { count.to_string() }
 }
 
-/// Says for which loop counts the fault was seen, if these can be told in a line.
+/// Says for which loop counts the fault was seen, if these can be told in a line; otherwise `None`.
 fn counts(fault: &Fault) -> Option<String> {
     let short = fault.counts.iter().filter(|(count, _)| count.len() <= LONGEST);
     let told: Vec<String> =
@@ -519,7 +519,8 @@ fn in_source(count: &str) -> String {
     })
 }
 
-/// Returns the edit that inserts calls, on lines of their own, behind a statement of the kernel.
+/// Returns the edit that inserts calls, on lines of their own, behind a statement of the kernel; `None` if the statement does
+/// not begin its line.
 fn lines_after(places: &Places<'_>, stmt: TextRange, calls: &[String]) -> Option<Edit> {
     let file: SourceFile = places.kernel().0;
     let indent = indentation(places, file, stmt)?;

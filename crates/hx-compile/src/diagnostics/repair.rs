@@ -78,7 +78,7 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
     Some(Fix { title, edits, applicability: Applicability::Maybe })
 }
 
-/// Describes a repair that has no edit.
+/// Describes [`Repair::Bytes`], which may have no edit; `None` for other repairs.
 pub(super) fn advice(lowered: &Lowered, repair: &Repair) -> Option<String> {
     match repair {
         Repair::Bytes(tensors) => Some(bytes::title(lowered, tensors)),
@@ -86,7 +86,7 @@ pub(super) fn advice(lowered: &Lowered, repair: &Repair) -> Option<String> {
     }
 }
 
-/// Returns the fix that gives a compile-time parameter another default.
+/// Returns the fix that gives a compile-time parameter another default; `None` if it has none, or the instance does not use it.
 pub(super) fn other_default(places: &Places<'_>, value: &OtherValue) -> Option<Fix> {
     let Places { db, instance } = *places;
     let kernel = instance.kernel(db);
@@ -105,7 +105,7 @@ fn root(places: &Places<'_>, file: SourceFile) -> SyntaxNode {
     parse(places.db, file).syntax_node()
 }
 
-/// Returns the call whose text is exactly this place.
+/// Returns the call whose text is exactly this place; `None` if there is none.
 pub(super) fn call_at(places: &Places<'_>, (file, range): (SourceFile, TextRange)) -> Option<CallExpr> {
     let root = root(places, file);
     root.descendants().filter_map(CallExpr::cast).find(|call| call.syntax().text_range() == range)
@@ -116,7 +116,7 @@ fn call_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<(SourceFi
     Some((at.0, call_at(places, at)?))
 }
 
-/// Returns the place of a gemm's `warps` argument.
+/// Returns the place of a gemm's `warps` argument; `None` without one.
 pub(super) fn warps_argument(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -138,7 +138,8 @@ fn with_comma(arg: &ast::Arg) -> TextRange {
     TextRange::new(before.map_or(range.start(), |before| before.text_range().end()), range.end())
 }
 
-/// Returns the place of the layout that a tensor is pinned to, and the text to write there for another layout or for none.
+/// Returns the place of the layout that a tensor is pinned to, and the text to write there for another layout or for none;
+/// `None` if no call declares the tensor with a layout.
 fn layout_argument(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -188,7 +189,8 @@ pub(crate) fn pin(
     Some(Edit { file, range, text })
 }
 
-/// Returns the edit by which an operation takes a tensor in a layout of its own.
+/// Returns the edit by which an operation takes a tensor in a layout of its own; `None` if the kernel itself does not write the
+/// operation with the tensor's name.
 pub(crate) fn rearranged(places: &Places<'_>, lowered: &Lowered, op: OpId, tensor: TensorId) -> Option<Edit> {
     places.own(lowered, lowered.program.op(op)?.origin)?;
     let (file, range) = operand(places, lowered, op, tensor)?;
@@ -236,21 +238,22 @@ pub(super) fn has_literal_threads(places: &Places<'_>) -> bool {
     threads_clause(places).is_some_and(|(file, range)| file.text(places.db)[range].parse::<u32>().is_ok())
 }
 
-/// Returns the kernel in the syntax tree, and its file.
+/// Returns the kernel in the syntax tree, and its file; `None` if the tree lacks it.
 fn header(places: &Places<'_>) -> Option<(SourceFile, Kernel)> {
     let (file, name) = places.kernel();
     let mut kernels = root(places, file).descendants().filter_map(Kernel::cast);
     Some((file, kernels.find(|kernel| kernel.syntax().text_range().contains_range(name))?))
 }
 
-/// Returns the place of the number of threads in the kernel's header.
+/// Returns the place of the number of threads in the kernel's header; `None` if it has none.
 fn threads_clause(places: &Places<'_>) -> Option<(SourceFile, TextRange)> {
     let (file, kernel) = header(places)?;
     let clause = kernel.syntax().children().find_map(ThreadsClause::cast)?;
     Some((file, clause.count()?.syntax().text_range()))
 }
 
-/// Returns the place in the kernel's header for one more requirement, and the text to insert there.
+/// Returns the place in the kernel's header for one more requirement, and the text to insert there; `None` if the header has no
+/// parameters in parentheses.
 fn where_clause(places: &Places<'_>, predicate: &str) -> Option<(SourceFile, TextRange, String)> {
     let (file, kernel) = header(places)?;
     if let Some(last) = kernel.where_clause().and_then(|clause| clause.predicates().last()) {

@@ -73,7 +73,8 @@ fn fix(places: &Places<'_>, lowered: &Lowered, change: Change) -> Option<Fix> {
     Some(Fix { title, edits, applicability: Applicability::Verified })
 }
 
-/// Returns the edit after which a wait also waits for the writes of stores, and the text of the edited call.
+/// Returns the edit after which a wait also waits for the writes of stores, and the text of the edited call; `None` if the
+/// kernel itself does not write the call.
 fn completing(places: &Places<'_>, lowered: &Lowered, wait: OpId) -> Option<(Edit, String)> {
     statement_of(places, lowered, wait)?;
     let (file, range) = places.op(lowered, wait)?;

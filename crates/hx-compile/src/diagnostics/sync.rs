@@ -74,7 +74,7 @@ fn reads_for(program: &TileProgram, op: OpId, product: OpId) -> bool {
     op == product || loaded.is_some() && [a, b].into_iter().any(|operand| operand.view.register() == loaded)
 }
 
-/// Returns the name of the pipeline whose stage an operation fills, if it is such a copy.
+/// Returns the name of the pipeline whose stage an operation fills, if it is such a copy; otherwise `None`.
 fn pipe_of(lowered: &Lowered, op: OpId) -> Option<&str> {
     let OpKind::CopyAsync { signal: Some(pipe), .. } = lowered.program.op(op)?.kind else { return None };
     Some(&lowered.program.pipes[pipe.0 as usize].name)
@@ -140,8 +140,9 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     }
 }
 
-/// Returns the finding about a copy that fills a stage of a pipeline and does not signal it: no wait for the stage waits for the copy.
-/// The finding names the copy alone, so all accesses that show the fault give the same one, which is reported once.
+/// Returns the finding about a copy that fills a stage of a pipeline and does not signal it: no wait for the stage waits for
+/// the copy. The finding names the copy alone, so all accesses that show the fault give the same one, which is reported once.
+/// `None` if the copy is none such.
 pub(super) fn unsignalled(places: &Places<'_>, lowered: &Lowered, copy: OpId) -> Option<Diagnostic> {
     let program = &lowered.program;
     let OpKind::CopyAsync { dst, signal: None, .. } = &program.op(copy)?.kind else { return None };
@@ -253,7 +254,8 @@ fn supposed(run: Run) -> String {
     format!("this is so {}", so.join(" and "))
 }
 
-/// Returns the fix that inserts a `commit` after a copy.
+/// Returns the fix that inserts a `commit` after a copy; `None` if the kernel itself does not write it at the beginning of a
+/// line.
 fn commit(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
     let copy = statement_of(places, lowered, op)?;
     let file = places.kernel().0;
@@ -263,7 +265,8 @@ fn commit(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
     Some(Fix { title, edits: vec![edit], applicability: Applicability::Verified })
 }
 
-/// Returns the fix that moves a `commit` behind the condition that contains it.
+/// Returns the fix that moves a `commit` behind the condition that contains it; `None` if the kernel itself does not write
+/// them.
 fn commit_after(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
     let commit = statement_of(places, lowered, op)?;
     let around = places.statement_around(commit)?;
@@ -276,7 +279,8 @@ fn commit_after(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix>
     Some(Fix { title, edits: vec![removed, added], applicability: Applicability::Verified })
 }
 
-/// Returns the fix that changes the number of groups that a `wait` leaves in flight.
+/// Returns the fix that changes the number of groups that a `wait` leaves in flight; `None` if its place in the source is no
+/// call.
 fn other_wait(places: &Places<'_>, lowered: &Lowered, op: OpId, groups: u32) -> Option<Fix> {
     let (file, range) = places.op(lowered, op)?;
     let text = file.text(places.db);
@@ -294,7 +298,7 @@ fn verb(touch: Touch) -> &'static str {
     if touch.write { "written" } else { "read" }
 }
 
-/// Returns the coordinate of the element, as the program indexes it.
+/// Returns the coordinate of the element, as the program indexes it; `None` if no element of the tensor lies there.
 fn coordinate(program: &TileProgram, solution: &Solution, hazard: &Hazard) -> Option<String> {
     let SharedLayout { layout, swizzle, .. } = solution.shared.get(&hazard.tensor)?;
     let tensor = program.tensor(hazard.tensor);
@@ -323,7 +327,8 @@ fn insert(places: &Places<'_>, lowered: &Lowered, mend: Mend) -> Option<Fix> {
     Some(Fix { title: format!("insert {title}"), edits, applicability: Applicability::Verified })
 }
 
-/// Returns the edit that inserts calls, on lines of their own, before a statement of the kernel.
+/// Returns the edit that inserts calls, on lines of their own, before a statement of the kernel; `None` if the statement does
+/// not begin its line.
 pub(super) fn lines_before(places: &Places<'_>, stmt: TextRange, calls: &[String]) -> Option<Edit> {
     let (file, range) = (places.kernel().0, TextRange::empty(stmt.start()));
     let indent = indentation(places, file, range)?;
@@ -401,12 +406,12 @@ fn unwritten(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, op: OpId)
     found.help(format!("`copy` into `{name}`, or `fill` it, before it is read"))
 }
 
-/// Returns the statement of an operation in its file, if it is in the kernel's own body.
+/// Returns the statement of an operation in its file, if it is in the kernel's own body; otherwise `None`.
 pub(super) fn statement_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<TextRange> {
     places.statement(places.own(lowered, lowered.program.op(op)?.origin)?)
 }
 
-/// Returns the text before a range in its line, if it is only space.
+/// Returns the text before a range in its line, if it is only space; otherwise `None`.
 pub(super) fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) -> Option<&'db str> {
     let before = &file.text(places.db)[..usize::from(range.start())];
     let line = before.rfind('\n').map_or(0, |at| at + 1);

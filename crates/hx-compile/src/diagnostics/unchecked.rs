@@ -29,7 +29,7 @@ pub(super) fn pipelines(places: &Places<'_>, lowered: &Lowered, open: &[Open]) -
     Some(found.note("a fault in them would be seen by the simulator, in a launch that shows it"))
 }
 
-/// Returns the place of the loop or condition.
+/// Returns the place of the loop or condition; `None` if it has no operation with a place in the source.
 fn place(
     places: &Places<'_>,
     lowered: &Lowered,

@@ -39,7 +39,8 @@ fn finding(places: &Places<'_>, lowered: &Lowered, fault: &Fault) -> Diagnostic 
     }
 }
 
-/// Returns the fix that fills a tensor behind its declaration.
+/// Returns the fix that fills a tensor behind its declaration; `None` if this is no `let` of that name alone, in the kernel
+/// itself and at the beginning of a line.
 fn filled(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, name: &str) -> Option<Fix> {
     let file = places.kernel().0;
     let made = lowered.program.tensors.get(tensor.0 as usize)?.origin;

@@ -53,7 +53,7 @@ impl Mixture {
         self.shape.get(axis).map_or(1, |extent| (*extent).max(1) as u64)
     }
 
-    /// Adds up the elements of all rounds of the loops whose counters the region mentions.
+    /// Adds up the elements of all rounds of the loops whose counters the region mentions; `None` if their number is not known.
     fn rounds(
         &self,
         program: &TileProgram,

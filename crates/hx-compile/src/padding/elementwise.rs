@@ -296,7 +296,8 @@ impl Inputs<'_> {
         (!integer.is_larger_than(LARGEST)).then_some(Form::Integer(integer))
     }
 
-    /// Returns a comparison of integers as a condition on the coordinates.
+    /// Returns a comparison of integers as a condition on the coordinates; `None` if it is none, or a side is no known integer
+    /// of them.
     fn cond(&self, scalar: &Scalar, ground: &Ground) -> Option<Cond> {
         let Scalar::Apply { operator, args, .. } = scalar else { return None };
         let op = match operator {
@@ -310,7 +311,7 @@ impl Inputs<'_> {
         Some(Cond::Cmp(op, self.integer(a, ground)?, self.integer(b, ground)?))
     }
 
-    /// Returns an expression of truth values as a condition on the coordinates.
+    /// Returns an expression of truth values as a condition on the coordinates; `None` if nothing is known of it.
     fn cond_of(&self, scalar: &Scalar, ground: &Ground) -> Option<Cond> {
         match scalar {
             Scalar::Input { index, .. } => match self.forms.get(*index as usize)? {
@@ -333,8 +334,8 @@ impl Inputs<'_> {
         }
     }
 
-    /// Returns an expression as an integer of the coordinates. A number that may wrap, or that a floating-point type may round, is
-    /// taken as exact: indices are far from the ends of their types.
+    /// Returns an expression as an integer of the coordinates; `None` if it is no known one. A number that may wrap, or that a
+    /// floating-point type may round, is taken as exact: indices are far from the ends of their types.
     fn integer(&self, scalar: &Scalar, ground: &Ground) -> Option<Expr> {
         match scalar {
             Scalar::Index { axis } => Some(match self.shape.get(*axis) {

@@ -327,7 +327,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the number of coordinates from the first one of a view to the last one, if it is known.
+/// Returns the number of coordinates from the first one of a view to the last one; `None` if the coordinate does not grow along
+/// each axis by a constant step.
 fn span(at: &Expr, shape: &[i64]) -> Option<i64> {
     let region = Region(vec![at.clone()]);
     region.axes().into_iter().try_fold(1, |sum, axis| {

@@ -114,7 +114,7 @@ impl Number {
         }
     }
 
-    /// Formats the value as in the source, if it is known.
+    /// Formats the value as in the source, if it is known; otherwise `None`.
     pub(crate) fn shown(&self) -> Option<String> {
         self.bits.map(|bits| literal(self.dtype, bits))
     }
@@ -132,7 +132,7 @@ impl Number {
         self.point() == Some(value)
     }
 
-    /// Returns the truth value, if it is known.
+    /// Returns the truth value, if it is known; otherwise `None`.
     pub(crate) fn truth(&self) -> Option<bool> {
         self.bits.map(|bits| bits != 0)
     }

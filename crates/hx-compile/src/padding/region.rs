@@ -104,7 +104,7 @@ impl Region {
     }
 }
 
-/// Returns an expression with atoms replaced, from the inside out: an atom for which `f` returns nothing stays.
+/// Returns an expression with atoms replaced, from the inside out: an atom for which `f` returns `None` stays.
 fn rewritten(e: &Expr, facts: &Facts, f: &dyn Fn(&Atom) -> Option<Expr>) -> Expr {
     let inner = |e: &Expr| rewritten(e, facts, f);
     let of_atom = |atom: &Atom| {
@@ -337,8 +337,8 @@ impl Ground {
         })
     }
 
-    /// Returns a region of the round before in terms of this round, if its conditions say that a quotient has not changed since:
-    /// `(i - 1) / steps` is `i / steps` where `(i - 1) % steps` is not the last step.
+    /// Returns a region of the round before in terms of this round, if its conditions say that a quotient has not changed
+    /// since: `(i - 1) / steps` is `i / steps` where `(i - 1) % steps` is not the last step. Otherwise `None`.
     pub(crate) fn same_quotient(&self, region: &Region) -> Option<Region> {
         if !region.0.iter().any(divides) {
             return None;

@@ -27,7 +27,7 @@ pub struct AgentState {
     pub begins: bool,
     /// The number of executions of operations that it has begun.
     pub begun: u64,
-    /// The event that it waits for, as text after "waits for".
+    /// The event that it waits for, as text after "waits for"; `None` if it waits for nothing.
     pub waits: Option<String>,
     pub ended: bool,
 }

@@ -10,7 +10,7 @@ use super::{Act, Protocol, Stmt, periods};
 /// A part of a protocol that no launch decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// An operation of the part.
+    /// An operation of the part; `None` if it has none.
     pub op: Option<OpId>,
     pub why: Why,
 }
@@ -58,7 +58,7 @@ struct Site {
     /// The most rounds that are possible, if that is known.
     most: Option<i64>,
     rounds: Option<i64>,
-    /// The most rounds of any drawn launch.
+    /// The most rounds of any drawn launch; `None` before the first.
     drawn: Option<i64>,
     /// Whether the condition was ever false, and whether it was ever true.
     truths: [bool; 2],
@@ -142,8 +142,8 @@ impl Coverage {
         }
     }
 
-    /// Records the rounds of a loop in a drawn launch. Returns the loop's site and the wanted number of rounds, if following the
-    /// launch would show more rounds than were seen.
+    /// Records the rounds of a loop in a drawn launch. Returns the loop's site and the wanted number of rounds, if following
+    /// the launch would show more rounds than were seen; otherwise `None`.
     pub(super) fn drawn(&mut self, stmt: &Stmt, rounds: i64) -> Option<(usize, i64)> {
         let at = address(stmt);
         let site = self.sites.get_mut(&at)?;
@@ -151,7 +151,7 @@ impl Coverage {
         (site.is_open() && rounds > site.rounds.unwrap_or(0)).then_some((at, site.wanted()))
     }
 
-    /// Returns the site of a condition, if no launch showed this truth.
+    /// Returns the site of a condition, if no launch showed this truth; otherwise `None`.
     pub(super) fn lacks(&self, stmt: &Stmt, holds: bool) -> Option<usize> {
         let at = address(stmt);
         self.sites.get(&at).filter(|site| !site.truths[usize::from(holds)]).map(|_| at)

@@ -10,7 +10,7 @@ pub struct Fault {
     pub kind: Kind,
     /// The loop counts of the smallest launch that shows it.
     pub counts: Counts,
-    /// A change that removes the fault and adds no other.
+    /// A change that removes the fault and adds no other; `None` if none was found.
     pub fix: Option<Fix>,
     /// The number of further faults that the same change removes.
     pub others: usize,
@@ -106,7 +106,7 @@ pub struct Rounds {
     pub readers: u32,
     /// The number of waits of each group that waits for the pipe at all, in this launch or in another one.
     pub waits: Vec<(String, u32)>,
-    /// The first wait for the pipe in program order.
+    /// The first wait for the pipe in program order; `None` if no group waits for it.
     pub wait: Option<OpId>,
 }
 

@@ -141,7 +141,7 @@ struct Agent {
 /// A stage of a pipe between two fills: number `n` of the endless count.
 #[derive(Default, Clone)]
 struct Stage {
-    /// The operation that acquired it, with the time.
+    /// The operation that acquired it, with its team and the time; `None` before.
     acquired: Option<(OpId, Team, Epoch)>,
     /// The number of copies that fill it, over all blocks that send, and the number of those issued so far.
     expected: u32,

@@ -38,7 +38,7 @@ pub struct Orders {
     pub launches: usize,
     /// The number of different states of all launches.
     pub states: usize,
-    /// The first fault that some order of some launch shows.
+    /// The first fault that some order of some launch shows; `None` if none does.
     pub wrong: Option<Wrong>,
     /// Whether a launch had more states than the limit, or no launch could be followed.
     pub cut: bool,

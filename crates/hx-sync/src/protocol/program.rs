@@ -42,7 +42,7 @@ pub struct Role {
     pub groups: u32,
     /// Whether each group is a scope of its own. Otherwise all groups of the role are one scope.
     pub each: bool,
-    /// With `each`, the number of the group within the role.
+    /// With `each`, the symbol of the number of the group within the role; otherwise `None`.
     pub index: Option<Symbol>,
     pub body: Vec<Stmt>,
 }
@@ -247,7 +247,7 @@ impl Protocol {
         std::iter::once(&mut self.body).chain(roles).for_each(|body| bodies_mut(body, change));
     }
 
-    /// Returns the first act of an operation.
+    /// Returns the first act of an operation; `None` if it has none.
     pub(crate) fn act(&self, op: OpId) -> Option<&Act> {
         let mut found = None;
         self.visit(&mut |stmt| {
@@ -338,7 +338,7 @@ impl Stmt {
         bodies.into_iter().flatten()
     }
 
-    /// Returns the operation of the statement, or the first one inside, in program order.
+    /// Returns the operation of the statement, or the first one inside, in program order; `None` if it has none.
     pub(crate) fn first_op(&self) -> Option<OpId> {
         match self {
             Stmt::Act(op, _) => Some(*op),
@@ -346,7 +346,7 @@ impl Stmt {
         }
     }
 
-    /// Returns the operation of the statement, or the last one inside, in program order.
+    /// Returns the operation of the statement, or the last one inside, in program order; `None` if it has none.
     pub(crate) fn last_op(&self) -> Option<OpId> {
         match self {
             Stmt::Act(op, _) => Some(*op),

@@ -157,7 +157,7 @@ fn passes(protocol: &Protocol, used: OpId) -> Vec<Fix> {
     all
 }
 
-/// Returns the last operation of the body that contains an operation.
+/// Returns the last operation of the body that contains an operation; `None` if no body does.
 fn ends(protocol: &Protocol, op: OpId) -> Option<OpId> {
     let mut end = None;
     protocol.visit_bodies(&mut |body| {

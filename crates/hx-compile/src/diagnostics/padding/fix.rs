@@ -13,7 +13,8 @@ use hx_tile::{Map, OpId, OpKind, Scalar, Stmt, TensorId, TileProgram};
 use super::super::{Places, repair};
 use crate::padding::{Mixture, Way, along, axis_of, follow, literal};
 
-/// Returns the edit that keeps padding out of a result: `pad:` of the view, else a mask of the operand.
+/// Returns the edit that keeps padding out of a result: `pad:` of the view, else a mask of the operand; `None` if neither
+/// helps.
 pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mixture) -> Option<Fix> {
     padded(places, lowered, all, mixture).or_else(|| masked(places, lowered, all, mixture))
 }
@@ -56,7 +57,8 @@ fn is_better(changed: &Lowered, all: &[Mixture], without: &Mixture) -> bool {
     after.is_whole && after.mixtures.iter().map(key).all(is_better)
 }
 
-/// Returns the edit that gives the view of the padding another `pad:`.
+/// Returns the edit that gives the view of the padding another `pad:`; `None` if none helps, or the kernel itself does not make
+/// the view.
 fn padded(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mixture) -> Option<Fix> {
     let edge = mixture.edge;
     let program = &lowered.program;
@@ -83,7 +85,7 @@ fn padded(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mix
     None
 }
 
-/// Returns the place of an expression of the kernel itself.
+/// Returns the place of an expression of the kernel itself; `None` if it is in a function that the kernel calls.
 fn own(places: &Places<'_>, place: &Place) -> Option<(SourceFile, hx_base::TextRange)> {
     if place.item != places.instance.kernel(places.db).key(places.db) {
         return None;
@@ -128,7 +130,7 @@ fn each_op(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut hx_tile::Op)) {
     }
 }
 
-/// Returns the edit that masks the operand of a reduction or a scan.
+/// Returns the edit that masks the operand of a reduction or a scan; `None` if no mask helps or can be written.
 fn masked(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mixture) -> Option<Fix> {
     let (Way::Reduce { .. } | Way::Scan { .. }) = mixture.way else { return None };
     let op = lowered.program.op(mixture.op)?;
@@ -155,7 +157,7 @@ fn masked(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mix
     None
 }
 
-/// Returns the tensor that a reduction or a scan reads.
+/// Returns the tensor that a reduction or a scan reads; `None` for other operations.
 fn operand_of(program: &TileProgram, op: OpId) -> Option<TensorId> {
     let kind = &program.op(op)?.kind;
     if let OpKind::Reduce { src, .. } = kind {
@@ -176,7 +178,8 @@ struct Inside {
 }
 
 impl Inside {
-    /// Returns the condition outside of the region of padding, if names of the source can say it where the operation stands.
+    /// Returns the condition outside of the region of padding, if names of the source can say it where the operation stands;
+    /// otherwise `None`.
     fn of(places: &Places<'_>, lowered: &Lowered, mixture: &Mixture) -> Option<Inside> {
         let [e] = &mixture.region.0[..] else { return None };
         let (Way::Reduce { axis, .. } | Way::Scan { axis }) = mixture.way else { return None };

@@ -43,7 +43,7 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, tensors: &[TensorId]) 
     Some(Fix { title: title(lowered, tensors), edits, applicability: Applicability::Maybe })
 }
 
-/// Returns the edit of the type in the declaration of a tensor.
+/// Returns the edit of the type in the declaration of a tensor; `None` if the kernel itself does not declare it with `narrow`.
 fn declared(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, narrow: DType) -> Option<Edit> {
     let file = places.kernel().0;
     let range = places.own(lowered, lowered.program.tensor(tensor).origin)?;
@@ -56,7 +56,8 @@ fn declared(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, narrow: DT
     written.then(|| Edit { file, range: dtype.syntax().text_range(), text: byte_of(narrow).to_string() })
 }
 
-/// Returns the edit that puts a cast around the value copied into a tensor, or around the value loaded from it.
+/// Returns the edit that puts a cast around the value copied into a tensor, or around the value loaded from it; `None` if the
+/// kernel itself does not write such a call.
 fn access(places: &Places<'_>, lowered: &Lowered, op: &Op, narrow: DType) -> Option<Edit> {
     let OpKind::Copy { src, .. } = &op.kind else { return None };
     let file = places.kernel().0;

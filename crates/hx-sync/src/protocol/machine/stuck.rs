@@ -115,7 +115,7 @@ impl Machine<'_> {
         Rounds { acquired, readers: self.protocol.pipes[pipe as usize].readers, waits, wait }
     }
 
-    /// Returns the first wait of a group for a pipe, whether or not this launch comes to it.
+    /// Returns the first wait of a group for a pipe, whether or not this launch comes to it; `None` if the group has none.
     fn wait_of(&self, group: u32, pipe: u32) -> Option<OpId> {
         let mut found = None;
         self.protocol.visit_group(group, &mut |stmt| {

@@ -93,7 +93,7 @@ impl State {
         (0..self.agents.len()).all(|agent| table.step(agent, self.agents[agent].at).is_none())
     }
 
-    /// Returns a copy that is still in flight into a block whose groups have all ended.
+    /// Returns a copy that is still in flight into a block whose groups have all ended; `None` if there is none.
     pub(super) fn outlives(&self, table: &Table<'_>) -> Option<OpId> {
         let has_ended = |block: usize| {
             let mut agents = (0..self.agents.len()).filter(|agent| table.block(*agent) == block);

@@ -81,7 +81,7 @@ impl Unroller<'_> {
         self.values.get(&level(source)).copied().unwrap_or(1)
     }
 
-    /// Evaluates an expression to bits of its type.
+    /// Evaluates an expression to bits of its type; `None` if it depends on a number that is not known.
     fn scalar(&self, scalar: &Scalar) -> Option<u64> {
         match scalar {
             Scalar::Integer { value, dtype } => Some(bits(*dtype, self.value(value)?) as u64),

@@ -43,7 +43,8 @@ pub(super) struct Unroller<'a> {
     /// The stage of a pipe that was acquired last.
     pub(super) filling: BTreeMap<u32, u32>,
     pub(super) see: See<'a>,
-    /// Draws the single round of a loop that is run, below the number of rounds. Without it, all rounds are run.
+    /// Draws the single round of a loop that is run, below the number of rounds that it is given. With `None`, all rounds are
+    /// run.
     pub(super) chance: Option<&'a mut dyn FnMut(i64) -> i64>,
     /// Whether the launch runs the statement. A drawn walk also goes through loops without rounds and branches that are not taken.
     reached: bool,

@@ -232,7 +232,8 @@ fn flatten(cond: &Cond, out: &mut Vec<Cond>) {
     }
 }
 
-/// Returns the value of a symbol with which both sides of a comparison are equal, if it occurs in them by itself.
+/// Returns the value of a symbol with which both sides of a comparison are equal, if it occurs in them by itself; `None` for
+/// other conditions, and if no integer makes them equal.
 fn isolated(symbol: &Symbol, cond: &Cond, values: &Values) -> Option<i64> {
     let Cond::Cmp(_, a, b) = cond else { return None };
     let difference = a.clone() - b.clone();
