@@ -89,6 +89,9 @@ impl Draft {
     }
 
     /// Renames the draft to its place. If `keeps` is true, the result has a copy of the old file for an undo.
+    ///
+    /// # Errors
+    /// The system's error. The old file is then unchanged.
     fn replace(self, keeps: bool) -> Result<Replaced> {
         let folder = self.file.path().parent().unwrap_or(Path::new(".")).to_owned();
         let before = match keeps && self.place.exists() {
@@ -106,8 +109,10 @@ impl Draft {
     }
 }
 
-/// Returns an error for a folder, for anything else that is no regular file, and for a read-only file. A rename would replace a
-/// read-only file, although nobody can write to it.
+/// Checks that a file may be replaced. A rename would replace a read-only file, although nobody can write to it.
+///
+/// # Errors
+/// For a folder, for anything else that is no regular file, and for a read-only file.
 fn may_be_replaced(there: &Metadata) -> Result<()> {
     if there.is_dir() {
         return Err(Error::new(ErrorKind::IsADirectory, "it is a folder"));

@@ -64,13 +64,13 @@ impl Scope {
 }
 
 impl SourceFile {
-    /// Adds a file of the standard library; `path` begins with `std/`. Its text has high durability.
+    /// Makes a file of the standard library; `path` begins with `std/`. Its text has high durability.
     pub fn std(db: &dyn Db, path: impl Into<String>, text: impl Into<Arc<str>>) -> SourceFile {
         let file = SourceFile::builder(path.into(), text.into(), FileKind::Std, None);
         file.durability(Durability::HIGH).new(db)
     }
 
-    /// Adds an accepted entry of the REPL. It never changes: a later cell shadows its names.
+    /// Makes an entry of the REPL, with high durability. An accepted entry never changes: a later cell shadows its names.
     pub fn cell(
         db: &dyn Db,
         path: impl Into<String>,
@@ -81,7 +81,7 @@ impl SourceFile {
         file.durability(Durability::HIGH).new(db)
     }
 
-    /// Adds a file of the user. Its text has low durability; its path and kind never change.
+    /// Makes a file of the user. Its text has low durability; its path and kind never change.
     pub fn workspace(db: &dyn Db, path: impl Into<String>, text: impl Into<Arc<str>>) -> SourceFile {
         SourceFile::builder(path.into(), text.into(), FileKind::Workspace, None)
             .outer_durability(Durability::HIGH)

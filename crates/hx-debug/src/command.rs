@@ -25,7 +25,7 @@ pub(crate) enum Command {
     Continue(Way),
     /// Moves to an operation, named by its number or a part of its text.
     Operation(Way, String),
-    /// Moves to the previous or the next access to an element.
+    /// Moves to the previous or the next access to an element: a read if `reads`, otherwise a write.
     Access {
         way: Way,
         reads: bool,

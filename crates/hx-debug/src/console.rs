@@ -281,7 +281,7 @@ fn end(stepper: &Stepper<'_>, went: bool, way: Way) -> String {
     }
 }
 
-/// Returns the threads of an access, or the thread in focus if it is one of them.
+/// Returns the threads of an access, or the thread in focus if it is one of them; the end is excluded.
 fn thread_of(access: &hx_sim::MemoryAccess, thread: u32) -> [u32; 2] {
     let [first, end] = access.threads;
     if (first..end).contains(&thread) { [thread, thread + 1] } else { access.threads }

@@ -30,7 +30,8 @@ pub const WIDTH: usize = 110;
 pub enum FormatError {
     /// The text has a syntax error. This is the first one.
     Syntax(SyntaxError),
-    /// The result differs from the input in more than the layout, which is a bug of the formatter. The text stays unchanged.
+    /// The result differs from the input in more than the layout, which is a bug of the formatter, or a thread could not be
+    /// started. The text stays unchanged.
     Internal,
 }
 
@@ -48,7 +49,8 @@ impl std::error::Error for FormatError {}
 /// Formats the text of a file. If the first line ends with a carriage return and a line feed, all lines do.
 ///
 /// # Errors
-/// [`FormatError::Syntax`] if the text does not parse, [`FormatError::Internal`] if the formatter has a bug.
+/// [`FormatError::Syntax`] if the text does not parse, [`FormatError::Internal`] if the formatter has a bug or a thread cannot
+/// be started.
 pub fn format(text: &str) -> Result<String, FormatError> {
     let parts = format_parts(&parse(text), None)?;
     let formatted: String = parts.into_iter().map(|part| part.text).collect();
@@ -57,6 +59,9 @@ pub fn format(text: &str) -> Result<String, FormatError> {
 }
 
 /// Formats a tree without errors as one piece, and checks that its code stays the same.
+///
+/// # Errors
+/// [`FormatError::Internal`] if it does not, which is a bug.
 fn format_whole(before: &GreenNode) -> Result<String, FormatError> {
     let formatted = doc::print(&rules::file(&SyntaxNode::new_root(before.clone())), WIDTH);
     let after = parse(&formatted);

@@ -29,7 +29,8 @@ const STACK: usize = 64 << 20;
 /// formatted file.
 ///
 /// # Errors
-/// [`FormatError::Syntax`] if the file has a syntax error anywhere, [`FormatError::Internal`] if a thread fails.
+/// [`FormatError::Syntax`] if the file has a syntax error anywhere, [`FormatError::Internal`] if a thread fails or the
+/// formatter has a bug.
 pub fn format_parts(tree: &Parse, touching: Option<TextRange>) -> Result<Vec<Part>, FormatError> {
     if let Some(error) = tree.errors().first() {
         return Err(FormatError::Syntax(error.clone()));

@@ -253,6 +253,9 @@ impl<'a> Frame<'_, 'a> {
 
     /// Evaluates an expression. If the evaluation should end, queries, arithmetic and launches unwind. The innermost expression
     /// catches the unwinding and reports where the evaluation ended.
+    ///
+    /// # Errors
+    /// If the evaluation fails or is ended. The error has the place of the innermost expression.
     fn expr(&mut self, id: ExprId) -> EvalResult<Value> {
         match interrupt::catch(|| self.evaluated(id)) {
             Ok(result) => result,

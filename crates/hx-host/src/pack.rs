@@ -27,6 +27,9 @@ pub fn unpack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
 
 /// Moves the elements. `ends` maps the row-major position of an element and its place in the blocks to the positions to read
 /// and to write.
+///
+/// # Errors
+/// As for [`pack`].
 fn moved(x: &Tensor, block: &Layout, ends: impl Fn(usize, usize) -> (usize, usize)) -> HostResult<Tensor> {
     let source = x.to_host();
     let sizes = fitting(&source.shape, block)?;
@@ -50,7 +53,10 @@ fn moved(x: &Tensor, block: &Layout, ends: impl Fn(usize, usize) -> (usize, usiz
     Ok(Tensor::from_host(HostTensor { data, ..source }))
 }
 
-/// Returns the extents of a block. Fails if the block does not fit the shape.
+/// Returns the extents of a block.
+///
+/// # Errors
+/// As for [`pack`].
 fn fitting(shape: &[usize], block: &Layout) -> HostResult<Vec<usize>> {
     let sizes: Vec<usize> = block.modes().iter().map(|mode| mode.size() as usize).collect();
     if sizes.len() != shape.len() {

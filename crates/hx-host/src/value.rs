@@ -102,13 +102,19 @@ impl Value {
         if count(self, &mut { most }) { Ok(()) } else { Err(too_many(most)) }
     }
 
-    /// Refuses `count` parts before they are made, if they are too many.
+    /// Checks a number of parts before they are made.
+    ///
+    /// # Errors
+    /// If a tuple or list cannot have that many parts.
     pub(crate) fn claim_count(count: usize) -> HostResult<()> {
         let most = most_parts();
         if count <= most { Ok(()) } else { Err(too_many(most)) }
     }
 
-    /// Joins two strings, and refuses a result that is too long.
+    /// Joins two strings.
+    ///
+    /// # Errors
+    /// If the result is too long.
     pub(crate) fn joined(a: &str, b: &str) -> HostResult<Value> {
         let bytes = a.len().saturating_add(b.len());
         if bytes > MAX_TEXT {

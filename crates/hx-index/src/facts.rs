@@ -312,7 +312,7 @@ impl Facts {
     }
 
     /// Returns bounds of the value that hold in every launch, where known. Unlike [`Facts::range`], it assumes that each
-    /// dimension, stride, grid size, block and thread index is below 2³¹.
+    /// dimension, stride, number of multiprocessors, grid size, block and thread index is below 2³¹.
     pub fn launch_range(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
         self.range_below(expr, Some(i64::from(i32::MAX)))
     }

@@ -158,7 +158,7 @@ impl Sockets {
     /// Binds the sockets of a connection and serves them on a thread.
     ///
     /// # Errors
-    /// If a port is taken, or no thread can be started.
+    /// If a port cannot be used, or no thread can be started.
     pub(crate) fn open(connection: Connection, flags: Flags, log: fn(&str)) -> Result<Sockets, String> {
         let (outgoing, queue) = unbounded_channel();
         let (wake, incoming) = mpsc::channel();
@@ -350,7 +350,8 @@ fn is_same_stream(message: &Message, other: &Message) -> bool {
 }
 
 impl Senders {
-    /// Sends a message. Ignores a failure, because the client has disconnected.
+    /// Sends a message. Ignores a failure, because the client has disconnected, and drops a message that is not sent within
+    /// [`STALLED`].
     async fn send(&mut self, message: Outgoing) {
         let sent = async {
             match message {

@@ -168,7 +168,10 @@ pub(crate) fn run(session: &mut Session, text: &str, screen: &mut Screen<'_>) ->
     }
 }
 
-/// Returns the help about a command, or a sentence that no command is called so.
+/// Returns the help about a command.
+///
+/// # Errors
+/// As for [`find`].
 pub(crate) fn help_text(name: &str) -> Result<String, String> {
     let command = find(name)?;
     let text = format!(":{} {}\n{}\n{}", command.name, command.arguments, command.what, command.more);

@@ -7,13 +7,13 @@ use hx_report::Format;
 /// The style of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Style {
-    /// Colour results with ANSI escapes.
+    /// Whether results are coloured with ANSI escapes.
     pub color: bool,
-    /// Colour diagnostics with ANSI escapes.
+    /// Whether diagnostics are coloured with ANSI escapes.
     pub diagnostics: bool,
     /// Columns and lines of the terminal; `None` for an output that is no terminal, which is neither cut nor wrapped.
     pub size: Option<(usize, usize)>,
-    /// Draw values that are layouts, for a display that shows pictures.
+    /// Whether values that are layouts are drawn, for a display that shows pictures.
     pub pictures: bool,
     /// The format of diagnostics.
     pub format: Format,

@@ -29,7 +29,10 @@ pub(crate) use text::{
 use crate::state::Snapshot;
 use crate::task::{Handled, invalid};
 
-/// Returns the file of a URI, or the error that the server does not know it.
+/// Returns the file of a URI.
+///
+/// # Errors
+/// If the server does not know it; the error names the URI.
 fn known(snapshot: &Snapshot, uri: &Uri) -> Result<SourceFile, tower_lsp::jsonrpc::Error> {
     snapshot.file(uri).ok_or_else(|| invalid(format!("`{}` is not known to the server", uri.as_str())))
 }

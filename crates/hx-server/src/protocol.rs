@@ -199,7 +199,8 @@ pub(crate) struct Cycles {
     pub(crate) roles: Vec<RoleCycles>,
 }
 
-/// The estimate of one iteration of a loop that uses pipelines, in cycles.
+/// The estimate of one iteration of a loop that uses pipelines, in cycles: those of the iteration, those in which the busiest
+/// resource has nothing to do (`exposed`), and those of each resource. `bound` is a sentence about what limits the loop.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LoopCycles {
@@ -211,7 +212,8 @@ pub(crate) struct LoopCycles {
     pub(crate) resources: BTreeMap<String, f64>,
 }
 
-/// The estimate of a warp group with a role: cycles, and registers per thread.
+/// The estimate of a warp group with a role: its cycles, those in which its threads execute instructions (`busy`), those of
+/// each resource, and the registers of a thread, available and needed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RoleCycles {

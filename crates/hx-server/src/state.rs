@@ -76,7 +76,7 @@ impl Snapshot {
         uri_of(&self.db, &self.shared.documents, &self.shared.std, file)
     }
 
-    /// Converts positions of a file in the client's encoding.
+    /// Returns the converter of positions of a file, in the client's encoding.
     pub(crate) fn positions(&self, file: SourceFile) -> Positions<'_> {
         Positions::new(&self.db, file, self.shared.client.encoding)
     }

@@ -69,7 +69,8 @@ impl Frames {
         }
     }
 
-    /// Parses the headers; `None` if they are incomplete.
+    /// Parses the headers at the start of the buffer; `None` if they are incomplete. The content comes next, or after an error
+    /// the search for another header.
     fn headers(&mut self) -> Option<Result<(), String>> {
         let Some(end) = end_of_headers(&self.buffer[..self.buffer.len().min(MOST_HEADERS)]) else {
             if self.buffer.len() < MOST_HEADERS {
@@ -204,7 +205,8 @@ pub(crate) enum Incoming {
     Refused(Response),
 }
 
-/// Returns the messages of a frame: one message, or for a batch a refusal of each of its requests.
+/// Returns the messages of a frame: one message, or for a batch a refusal of each of its requests, or one refusal without an id
+/// if it has none.
 pub(crate) fn incoming(frame: Frame) -> Vec<Incoming> {
     match frame {
         Err(damage) => vec![refused(Id::Null, ErrorCode::ParseError, damage)],

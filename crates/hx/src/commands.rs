@@ -100,7 +100,8 @@ impl Loaded {
     }
 }
 
-/// Returns files of the standard library, which the binary contains: all for `std`, one for `std/matmul.hx`.
+/// Returns files of the standard library, which the binary contains: all for `std`, one for `std/matmul.hx`, none for any other
+/// path.
 fn std_files(db: &Database, path: &str) -> Vec<SourceFile> {
     let path = path.trim_end_matches('/');
     let meant =

@@ -65,7 +65,7 @@ enum Exit {
     /// The checked files or tests have errors.
     Bad,
     Usage,
-    /// The environment lacks something required.
+    /// The environment lacks something required, such as a GPU or the CUDA compiler, or a result could not be written.
     Environment,
     NoTest,
     /// The compiler panicked, which is a bug.

@@ -79,11 +79,17 @@ impl<'c> Channel<'c> {
     }
 
     /// Refuses a request; the client shows the reason to the user.
+    ///
+    /// # Errors
+    /// If the output fails.
     pub(super) fn fail(&mut self, request: &Request, message: &str) -> io::Result<()> {
         self.refuse(request, message, true)
     }
 
     /// Refuses a request without showing the reason, because a hover on a word without a value is not an error.
+    ///
+    /// # Errors
+    /// If the output fails.
     pub(super) fn fail_quietly(&mut self, request: &Request, message: &str) -> io::Result<()> {
         self.refuse(request, message, false)
     }

@@ -114,6 +114,9 @@ impl<'s, 'r> Session<'s, 'r> {
     }
 
     /// Moves by the command of a request, and tells the client the new moment.
+    ///
+    /// # Errors
+    /// If the output fails.
     fn moved(&mut self, channel: &mut Channel<'_>, request: &Request) -> io::Result<()> {
         if let Some(thread) = request.arguments["threadId"].as_u64() {
             self.choose(thread as usize);
@@ -145,6 +148,9 @@ impl<'s, 'r> Session<'s, 'r> {
     }
 
     /// Tells the client that all threads have stopped, and why.
+    ///
+    /// # Errors
+    /// If the output fails.
     fn stopped(&mut self, channel: &mut Channel<'_>, reason: &str) -> io::Result<()> {
         self.variables.clear();
         let [step, length] = self.stepper.progress();

@@ -164,7 +164,8 @@ fn member(at: &Reporter<'_>, expr: ExprId, base: &Ty, name: &str) -> Diagnostic 
     }
 }
 
-/// Reports whether a type has the member that a word of another language means. A word without one has a hint for any type.
+/// Reports whether a type has the member that a word of another language means. A word that means no member here has a hint for
+/// every type.
 fn has_member(base: &Ty, row: &Foreign) -> bool {
     row.instead.is_none_or(|instead| Method::all_of(base).iter().any(|method| method.name() == instead))
 }

@@ -162,7 +162,7 @@ impl Infer<'_> {
         Some(Ty::Counter)
     }
 
-    /// Returns the type of a call behind a value; `None` if a required argument is missing.
+    /// Returns the type of a call of a method, such as `p.acquire()`; `None` if a required argument is missing.
     fn method(&mut self, method: Method, given: &[Option<Given>]) -> Option<Ty> {
         Some(match method {
             Method::Acquire | Method::WaitStage => Ty::Int(None),

@@ -100,7 +100,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Returns the type if it is an integer; otherwise reports an error.
+    /// Returns the type if it is an integer, and an integer of unknown value for a read of one element. A quiet type stays; any
+    /// other type is reported.
     pub(super) fn want_int(&mut self, expr: ExprId, found: &Ty) -> Ty {
         match found {
             Ty::Int(_) => found.clone(),

@@ -272,7 +272,10 @@ impl Infer<'_> {
         Ty::Tensor(TensorTy { shape, ..t })
     }
 
-    /// Returns the tensor; otherwise reports an error and returns a quiet type.
+    /// Returns the tensor.
+    ///
+    /// # Errors
+    /// The quiet type of a value that is unknown or wrong already; any other value is reported, and the error is its type.
     pub(super) fn want_tensor(&mut self, expr: ExprId, found: &Ty) -> Result<TensorTy, Ty> {
         match found {
             Ty::Tensor(t) => Ok(t.clone()),
@@ -283,8 +286,10 @@ impl Infer<'_> {
         }
     }
 
-    /// Returns the tensor if it is in memory `space`. Otherwise reports an error that names the operation, and returns a quiet
-    /// type.
+    /// Returns the tensor if it is in memory `space`.
+    ///
+    /// # Errors
+    /// As for [`Infer::want_tensor`], also for a tensor in another memory; the report names the operation.
     pub(super) fn want_tensor_in(
         &mut self,
         (expr, found): (ExprId, &Ty),

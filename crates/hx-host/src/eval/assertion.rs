@@ -67,6 +67,9 @@ impl<'a> Frame<'a, '_> {
     }
 
     /// Evaluates a condition like any expression, and appends each evaluated operand of its `&&`, `||` and `!` to `parts`.
+    ///
+    /// # Errors
+    /// If an operand cannot be evaluated, or an operator does not take its operands.
     fn asserted(&mut self, id: ExprId, parts: &mut Vec<Part>) -> EvalResult<Value> {
         let body = self.body;
         match &body.store[id] {

@@ -225,6 +225,10 @@ impl<'a> Frame<'_, 'a> {
 
     /// Runs a measure again with each other candidate of its kernels, and adds each run as a measure. Afterwards the tensors hold
     /// the results of the compiler's choice again.
+    ///
+    /// # Errors
+    /// If the arguments of a kernel do not fit, or the time limit is reached. A candidate that fails is no error: the group
+    /// records it as missing.
     fn other_candidates(
         &mut self,
         block: ExprId,
@@ -338,6 +342,9 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// Evaluates an expression and returns the calls that it made.
+    ///
+    /// # Errors
+    /// If the evaluation fails.
     fn recorded(&mut self, id: ExprId) -> EvalResult<Calls> {
         if let Some(recording) = &mut self.session.recording {
             recording.calls = Some(Calls::default());

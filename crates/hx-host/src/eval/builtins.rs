@@ -271,6 +271,9 @@ fn blocks(
 }
 
 /// Evaluates `size(x)` of a layout or tensor.
+///
+/// # Errors
+/// If the layout has no size, or as for [`Value::dense`].
 fn size(x: &Value) -> HostResult<Value> {
     match x {
         Value::Layout(l) => layouts::field(l, "size"),
@@ -279,6 +282,9 @@ fn size(x: &Value) -> HostResult<Value> {
 }
 
 /// Evaluates `max(a, b)` of two values, or a reduction `max(a)`, `a.max(axis: 1)`.
+///
+/// # Errors
+/// If `a` is missing, or as for [`arith::binary`] or [`reduced`].
 fn extreme(op: Reduction, binary: Binary, args: &mut Args) -> HostResult<Value> {
     let x = args.required("a")?;
     match args.optional("b") {
@@ -288,6 +294,9 @@ fn extreme(op: Reduction, binary: Binary, args: &mut Args) -> HostResult<Value> 
 }
 
 /// Evaluates `sum(x)` and `x.sum(axis: 1, keepdims: true)`.
+///
+/// # Errors
+/// If `t` is missing, or as for [`reduced`].
 fn reduction(op: Reduction, args: &mut Args) -> HostResult<Value> {
     let x = args.required("t")?;
     reduced(op, &x, args)
@@ -403,6 +412,9 @@ fn uniform(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
 }
 
 /// Makes a tensor with `make` from the arguments `dtype` and `shape`.
+///
+/// # Errors
+/// As for [`described`], and if `make` fails.
 fn fresh(args: &mut Args, make: fn(DType, &[usize]) -> HostResult<HostTensor>) -> HostResult<Value> {
     let (dtype, shape) = described(args)?;
     Ok(Value::Tensor(Tensor::from_host(make(dtype, &shape)?)))
@@ -485,8 +497,10 @@ fn equal(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
         .note(format!("expected {}", y.brief())))
 }
 
-/// Evaluates `assume(condition)`. If the condition does not hold, the error ends the case, and `session.forall` marks it as
-/// refused.
+/// Evaluates `assume(condition)`. If the condition does not hold, `session.forall` marks the case as refused.
+///
+/// # Errors
+/// If the condition does not hold, which ends the case, or is no single bool, or the test has no `forall`.
 fn assume(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let condition = args.required("condition")?;
     args.finish()?;
@@ -523,6 +537,9 @@ fn close(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
 
 /// Converts the result of a comparison. If it failed, the session remembers the marks and the picture of the elements, and the
 /// launch that wrote one of the two tensors.
+///
+/// # Errors
+/// That of the comparison.
 fn compared(
     session: &mut Session<'_>,
     (x, y): (&Tensor, &Tensor),

@@ -28,7 +28,10 @@ impl Args {
         self.positional.pop_front().or_else(|| self.named(name))
     }
 
-    /// Takes an argument like [`Args::optional`], and fails if it is missing.
+    /// Takes an argument like [`Args::optional`].
+    ///
+    /// # Errors
+    /// If the argument is missing.
     pub(super) fn required(&mut self, name: &str) -> HostResult<Value> {
         let missing = || HostError::call(format!("`{}` lacks its argument `{name}`", self.function));
         let error = missing();
@@ -55,7 +58,10 @@ impl Args {
         std::mem::take(&mut self.positional).into()
     }
 
-    /// Refuses arguments that were not taken.
+    /// Checks that every argument was taken.
+    ///
+    /// # Errors
+    /// If one was not; the error names it, or counts the positional ones.
     pub(super) fn finish(&self) -> HostResult<()> {
         if let Some((name, _)) = self.named.first() {
             return Err(HostError::call(format!("`{}` has no argument `{name}:` here", self.function)));

@@ -110,6 +110,9 @@ impl Along {
     }
 
     /// Returns the slice at a position of the axis, from 0: a tuple of slices if the tensors were given as a tuple.
+    ///
+    /// # Errors
+    /// If the position is outside of the axis.
     fn slice(&self, at: usize) -> HostResult<Value> {
         let mut indices = vec![Index::Range(None, None); self.axis];
         indices.push(Index::At(at as i64));

@@ -56,6 +56,9 @@ pub(super) fn load(session: &mut Session, path: &str, screen: &mut Screen<'_>) -
 }
 
 /// Returns the diagnostics of syntax, names and types. Kernels are solved at their first use, so errors of layouts come later.
+///
+/// # Errors
+/// The outcome, if Ctrl-C or the time limit ended the work; the screen shows why.
 fn front(
     session: &mut Session,
     files: Vec<SourceFile>,
@@ -159,8 +162,8 @@ pub(super) fn save_over(session: &mut Session, path: &str, screen: &mut Screen<'
     }
 }
 
-/// Returns the session as the text of a file at `path`: the latest version of each item, and all statements in order as `main`.
-/// Also returns sentences about items that the file lacks.
+/// Returns the session as the text of a file at `path`: the latest version of each item, and all statements in order as `main`,
+/// or as a test if the session has a `main`. Also returns sentences about items that the file lacks.
 fn session_text(session: &Session, path: &Path) -> (String, Vec<String>) {
     let db = &session.db;
     let mut out = String::new();

@@ -228,6 +228,9 @@ fn drawing(solved: &Solved<'_>, id: TensorId, style: Style) -> Picture {
 
 /// Draws a distribution. The first dimension becomes rows and all others columns. A single dimension is split into rows of 16,
 /// 8 or 4 elements, the largest of these that divides it, and is one row otherwise.
+///
+/// # Errors
+/// The reason why it cannot be drawn, such as its size.
 fn threads(layout: &Layout, tile: &[i64]) -> Result<Drawing, String> {
     let (rows, cols) = match tile {
         [] => (1, 1),
@@ -244,6 +247,9 @@ fn threads(layout: &Layout, tile: &[i64]) -> Result<Drawing, String> {
 }
 
 /// Draws offsets in elements of `bits` bits, coloured by the banks that they fall into.
+///
+/// # Errors
+/// The reason why they cannot be drawn, such as their number.
 fn banks(composed: &ComposedLayout, bits: i64) -> Result<Drawing, String> {
     let mut memory = Drawing::memory(composed).map_err(|e| e.to_string())?;
     let banks = Drawing::banks(composed, bits).map_err(|e| e.to_string())?;

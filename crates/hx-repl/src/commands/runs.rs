@@ -218,8 +218,11 @@ fn names(name: &str) -> Vec<String> {
     if name.is_empty() { Vec::new() } else { vec![name.to_owned()] }
 }
 
-/// Returns the cases of a listing, and waits for the machine on which they run. Without cases, reports why; `none` is the reason
-/// if there are no errors.
+/// Returns the cases of a listing, and waits for the machine on which they run.
+///
+/// # Errors
+/// How the run ended: it was stopped, there are no cases (`none` is the reason if the files have no errors), or the machine
+/// cannot be opened.
 fn machine_for(
     listing: Listing,
     none: String,

@@ -1,7 +1,7 @@
 //! Names of functions of other languages and libraries that have no word here: those of C's and CUDA's mathematics, NumPy, PyTorch,
 //! Triton and CUTLASS.
 
-/// Sorted by bytes.
+/// The names, sorted by bytes.
 pub(super) const NAMES: &[&str] = &[
     "acos",
     "acosf",

@@ -1,4 +1,4 @@
-//! `hx bench`.
+//! `hx bench`: times kernels against baselines, and shows and saves the results.
 
 use std::path::Path;
 
@@ -82,7 +82,8 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
 /// Opens the GPU, or with `--no-run` only the compiler.
 ///
 /// # Errors
-/// `Exit::Environment` if the machine has no GPU; the simulator cannot time a kernel.
+/// `Exit::Environment` if the machine has no GPU; the simulator cannot time a kernel. Otherwise that of the settings or of a
+/// machine that cannot be opened. The reason has been reported.
 fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, Exit> {
     let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
     if args.no_run {

@@ -1,4 +1,4 @@
-//! `hx build`.
+//! `hx build`: writes a compiled kernel with a description of its launch, or a launcher of kernels for programs in C and C++.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `hx cache` and `hx clean`.
+//! `hx cache` and `hx clean`: show and remove what is kept between runs.
 
 use hx_driver::History;
 use hx_worker::{Cache, CacheSize};

@@ -1,4 +1,5 @@
-//! `hx calibrate`.
+//! `hx calibrate`: measures a GPU with microbenchmarks, and writes the numbers of the cost model or compares them with the
+//! known ones.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! `hx check`.
+//! `hx check`: prints the diagnostics of files, or a stage of their kernels or the time of each stage.
 
 use std::time::Duration;
 
@@ -63,7 +63,8 @@ fn quoted(paths: &[String]) -> String {
     paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Prints the times of the stages of every kernel: a table in milliseconds, or one JSON object per line.
+/// Prints the times of the stages of every kernel with a default instance: a table in milliseconds, or one JSON object per
+/// line.
 fn timings(loaded: &Loaded, setup: &Setup, output: &Output) -> Exit {
     let times: Vec<KernelTimes> =
         loaded.files.iter().flat_map(|&file| hx_inspect::timings(&loaded.db, file, setup.target)).collect();

@@ -1,4 +1,4 @@
-//! `hx completions`.
+//! `hx completions`: prints the script that completes the verbs and flags in a shell.
 
 use clap::CommandFactory as _;
 

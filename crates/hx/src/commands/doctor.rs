@@ -1,4 +1,4 @@
-//! `hx doctor`.
+//! `hx doctor`: lists what the machine has, and what each missing part disables.
 
 use hx_launch::{State, doctor};
 use hx_workspace::Database;

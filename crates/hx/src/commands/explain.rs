@@ -1,4 +1,4 @@
-//! `hx explain`.
+//! `hx explain`: prints the page about a code, or the list of codes.
 
 use hx_base::{all_codes, code, nearest_code};
 

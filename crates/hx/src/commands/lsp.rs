@@ -10,7 +10,8 @@ use crate::output::Output;
 pub(crate) fn run(output: &Output) -> Exit {
     let executable = std::env::current_exe().unwrap_or_else(|_| "hx".into());
     let cache = cache_folder();
-    // The folder lies beside the compiled kernels. Each version has its own, because the texts are those of its binary.
+    // The folder for the texts of the library lies beside the compiled kernels. Each version has its own, because the texts are
+    // those of its binary.
     let std = cache.as_deref().and_then(std::path::Path::parent);
     let std_folder = std.map(|folder| folder.join(concat!("library-", env!("CARGO_PKG_VERSION"))));
     let config = Config {

@@ -1,4 +1,4 @@
-//! `hx new` and `hx init`.
+//! `hx new` and `hx init`: make a project with a kernel, a test and a program.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `hx notebook`.
+//! `hx notebook`: installs the kernel for Jupyter, and runs it.
 
 use std::path::Path;
 use std::time::Duration;

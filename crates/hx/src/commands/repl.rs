@@ -1,4 +1,4 @@
-//! `hx repl`.
+//! `hx repl`: starts a session on a terminal, or runs a script from stdin.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `hx run`.
+//! `hx run`: runs the `main` of a file.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

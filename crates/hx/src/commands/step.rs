@@ -1,4 +1,4 @@
-//! `hx step` and `hx debug-adapter`.
+//! `hx step` and `hx debug-adapter`: step through one block of a launch, in a terminal or in an editor.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! `hx test`.
+//! `hx test`: finds tests, runs them on the machines, and reports them.
 
 mod junit;
 mod progress;

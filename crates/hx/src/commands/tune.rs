@@ -1,4 +1,4 @@
-//! `hx tune`.
+//! `hx tune`: finds the fastest compile-time arguments for shapes, and adds them to the tuned file.
 
 mod report;
 
@@ -222,6 +222,9 @@ impl Session<'_> {
     }
 
     /// Tunes for the shape at this position of the command on the first machine, and shows every step.
+    ///
+    /// # Errors
+    /// As for [`Job::run`].
     fn alone(&self, at: usize, shape: &Overrides) -> Result<Outcome, TuneError> {
         let of = self.args.shapes.len();
         let heading = if of > 1 { format!("shape {} of {of}: ", at + 1) } else { String::new() };
@@ -240,7 +243,8 @@ impl Session<'_> {
         tuned
     }
 
-    /// Tunes for each shape on a machine of its own, and shows how many shapes are done; `first` are done before.
+    /// Tunes for each shape on a machine of its own, and shows how many shapes are done; `first` are done before. The outcomes
+    /// have the order of the shapes.
     fn beside_each_other(&self, first: usize, shapes: &[Overrides]) -> Vec<Result<Outcome, TuneError>> {
         let (of, progress) = (self.args.shapes.len(), Progress::new(self.output));
         let stage = format!("shapes to tune, {} at the same time:", self.machines.len());
@@ -324,6 +328,9 @@ impl Session<'_> {
 
 impl Job<'_> {
     /// Ranks the candidates of the shape and measures them; with `--dry-run` it ranks them only.
+    ///
+    /// # Errors
+    /// If the request is invalid, a launch fails, or candidates compute different results.
     fn run(&self, db: &Database, told: &(dyn Fn(Step) + Sync)) -> Result<Outcome, TuneError> {
         let Job { machine, request, .. } = *self;
         let kernel = kernel_of(db, self.file, &request.kernel)?;

@@ -1,4 +1,4 @@
-//! `hx layout why`.
+//! `hx layout why`: prints the reasons for the layouts of one kernel, and its estimated cycles.
 
 use std::collections::BTreeSet;
 
