@@ -14,7 +14,8 @@ pub struct Opened {
     /// The files that the path names: one file, or all `.hx` files below the folder, ordered by path. The files that they use
     /// are loaded but not listed.
     pub files: Vec<SourceFile>,
-    /// The project of the path: the nearest folder at or above it that has an `hx.toml`.
+    /// The project of the path: the nearest folder at or above it that has an `hx.toml`. `None` without one, or if it cannot be
+    /// read.
     pub manifest: Option<Manifest>,
     /// The files that could not be read: the project's `hx.toml`, files that the path names, and files that these use.
     pub unreadable: Vec<OpenError>,
@@ -23,11 +24,11 @@ pub struct Opened {
 /// The contents of an editor's folder.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OpenedFolder {
-    /// The files that could be read, ordered by path within each project.
+    /// The files that could be read, ordered by path.
     pub files: Vec<SourceFile>,
     /// The projects within the folder, and the one that contains it.
     pub manifests: Vec<Manifest>,
-    /// The files and folders that could not be read.
+    /// The files that could not be read, an `hx.toml` included, and the opened folder itself if it could not be listed.
     pub unreadable: Vec<OpenError>,
 }
 

@@ -160,7 +160,8 @@ impl Database {
         Ok(Some(TunedFile::read(self, file, folder)))
     }
 
-    /// Returns the path of the tuned file that belongs to a file or folder: in its project, or else beside it.
+    /// Returns the path of the tuned file for a file or folder: in the root of its project, otherwise beside the file or in the
+    /// folder.
     pub fn tuned_path(&self, path: &str) -> String {
         let absolute = self.absolute(path);
         let folder = if self.system().is_dir(&absolute) {

@@ -178,7 +178,7 @@ fn say_memory(memory: &BTreeMap<usize, u64>) {
     }
 }
 
-/// A range that covers all lines of any file.
+/// A range that covers all lines of a file of at most 100,000 lines.
 const WHOLE: Lines = 0..100_000;
 
 /// A simulated user who types into a kernel.

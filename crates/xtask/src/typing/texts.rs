@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::EDITED;
 use crate::root;
 
-/// Returns the files of the library without tests and benches, and without repeated `use` items.
+/// Returns the modules of the library, ordered by path: the name of each, and the whole text of its file.
 pub(super) fn library() -> Result<Vec<(String, String)>, String> {
     let folder = root().join("std");
     let entries = fs::read_dir(&folder).map_err(|error| format!("cannot read std: {error}"))?;
