@@ -1,4 +1,5 @@
-//! White-box tests of sessions: the compiler queries that an entry runs.
+//! White-box tests of sessions: the compiler queries that an entry runs, completions, colours, the file of the typed text, and
+//! the end of slow entries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

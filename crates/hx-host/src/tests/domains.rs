@@ -1,4 +1,4 @@
-//! Tests of the values of a `forall`: what is drawn first, how cases are named, and how names are read.
+//! Tests of the values of a `forall`: boundaries, draws, the names of cases and their reading, and choices in a changed domain.
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;

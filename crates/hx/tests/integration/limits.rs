@@ -1,4 +1,4 @@
-//! Limits of time and memory, invalid numbers, and a stdout that cannot be written.
+//! Limits of time and memory, invalid numbers, and a stdout or a file that cannot be written.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! End-to-end tests of `hx test`: choosing tests, report formats, the history of failures, Ctrl-C.
+//! End-to-end tests of `hx test`: choosing tests, report formats, the history of failures, Ctrl-C, skipped assertions,
+//! `--fail-fast`, shards, and the slowest tests.
 
 use std::path::Path;
 

@@ -37,7 +37,7 @@ test \"twice\" {
 }
 ";
 
-/// Returns the warning of a command, without the margin that ends a line.
+/// Returns the warning of a command, without spaces at the ends of lines.
 fn warning(args: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("k.hx"), TWICE).expect("writable");
