@@ -132,7 +132,7 @@ pub(crate) struct Executing {
     pub(crate) scope: ScopeId,
     /// The number of the group among those of the scope, if it has several.
     pub(crate) index: Option<Symbol>,
-    /// Whether each thread has few registers.
+    /// Whether each thread has few registers: the limit is in `roles.rs`.
     pub(crate) has_few: bool,
 }
 

@@ -76,7 +76,7 @@ impl Names {
         name
     }
 
-    /// Opens a scope. [`Names::leave`] frees the names that are chosen from here on.
+    /// Opens a scope and returns its mark. [`Names::leave`] with this mark frees the names that are chosen from here on.
     pub(crate) fn enter(&self) -> usize {
         self.given.len()
     }

@@ -23,8 +23,9 @@ use crate::semantic_tokens::place_of;
 use crate::solved::Solved;
 use crate::{Cancellable, Shown, catch, docs};
 
-/// The size of the part of a layout that a hover draws. A separate view shows larger drawings.
+/// The most rows of a layout that a hover draws. A separate view shows larger drawings.
 const ROWS: usize = 16;
+/// The columns that are left of a drawing that is too large. A drawing of twice as many is drawn whole.
 const COLS: usize = 8;
 /// The rows of an image: a hover is low, and fragments and swizzles repeat after 8 rows.
 const IMAGE_ROWS: usize = 8;

@@ -11,7 +11,7 @@ use hx_tile::{Op, OpId, Reason, TensorId, layout_text, op_text};
 use crate::solved::Solved;
 use crate::{Cancellable, FileRange, Shown, catch};
 
-/// The largest tile that is drawn: 128 by 128, an accumulator of a large product.
+/// The most elements of a tile that is drawn: 128 by 128, an accumulator of a large product.
 const MOST_CELLS: i64 = 16384;
 
 /// The layouts of the tensors that a name means.

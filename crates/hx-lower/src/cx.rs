@@ -136,7 +136,7 @@ pub(crate) struct Cx<'db> {
     pub(crate) scope: ScopeId,
     /// The number of the group that executes the statements, if the scope has several.
     pub(crate) group: Option<Symbol>,
-    /// The registers of each thread of the roles.
+    /// The registers of a thread of each role, in the order of the text.
     pub(crate) role_registers: Vec<u32>,
     pub(crate) turns: Vec<Turns>,
     /// The counters of the source, and those of them that some scope loops over.

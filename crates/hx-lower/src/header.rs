@@ -24,7 +24,7 @@ pub(crate) struct Header {
     pub(crate) cluster: [u32; 3],
     /// The number of axes that the header's `cluster` names.
     pub(crate) cluster_axes: usize,
-    /// `None` if the roles of the body determine it.
+    /// The threads of a block; `None` if the roles of the body determine them.
     pub(crate) threads: Option<u32>,
     pub(crate) requires: Vec<Requirement>,
 }

@@ -81,7 +81,7 @@ pub struct LaunchFacts {
     pub dims: BTreeMap<Name, u32>,
     /// The alignment of each tensor's pointer in bytes: a power of two, at most 16.
     pub align: BTreeMap<Name, u32>,
-    /// The divisor and the alignment of every name that the maps do not contain.
+    /// The divisor of every dimension and stride, and the alignment in bytes of every pointer, that the maps do not contain.
     pub rest: u32,
     /// The named strides that are 1. `None` means those of [`usual_units`], which the instance that editors show has too.
     pub units: Option<BTreeSet<Name>>,

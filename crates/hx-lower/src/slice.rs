@@ -247,7 +247,7 @@ fn makes_view(function: Builtin) -> bool {
 
 /// Returns the range of the counter (end exclusive) if the loop is short enough to be unrolled here; otherwise `None`.
 pub(crate) fn written_out(start: &Expr, end: &Expr) -> Option<(i64, i64)> {
-    /// The largest number of repetitions.
+    /// The most rounds that are written out.
     const MOST: i64 = 256;
     let (start, end) = (start.as_const()?, end.as_const()?);
     (end - start <= MOST).then_some((start, end))

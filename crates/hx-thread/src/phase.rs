@@ -17,7 +17,7 @@ pub struct Phase {
     complete: u64,
     /// The knowledge of the threads that arrived and of the copies that ended in the current phase.
     arriving: Knowledge,
-    /// The knowledge of those of complete phases.
+    /// The knowledge of the threads that arrived and of the copies that ended in complete phases.
     told: Knowledge,
 }
 

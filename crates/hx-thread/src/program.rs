@@ -129,7 +129,7 @@ pub enum Arrivals {
     Copies,
     /// One thread of each warp, when all threads of the warp are there.
     Warps,
-    /// One thread of each 128, at once.
+    /// One thread of each 128, when it comes: it waits for no other.
     Groups,
 }
 
@@ -356,9 +356,9 @@ pub struct Log {
 /// Puts one element of each thread whose guard holds into the record of a print, or checks that it is true for an assertion.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Put {
-    /// The entry of the enclosing [`Log`].
+    /// The entry of the enclosing [`Log`], a position in [`ThreadProgram::log`].
     pub entry: u32,
-    /// A single value.
+    /// The element, a single value.
     pub value: Registers,
     /// The row-major position in the entry's tensor. No two threads of a group put the same position.
     pub position: Expr,

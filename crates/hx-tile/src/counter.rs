@@ -20,7 +20,7 @@ pub struct Counter {
     pub name: String,
     /// A mutable `i32[1]` that no other statement of the program accesses.
     pub param: ParamId,
-    /// In terms of what a launch decides; at least 0.
+    /// The numbers below it are handed out. It depends only on what a launch decides, and is at least 0.
     pub limit: Expr,
     pub origin: Origin,
 }

@@ -20,7 +20,7 @@ pub struct Edits {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Load {
     pub gemm: OpId,
-    /// 0 for A, 1 for B.
+    /// The operand that is loaded: 0 for A, 1 for B.
     pub operand: usize,
 }
 

@@ -13,7 +13,7 @@ pub const BARRIER_BYTES: u32 = 8;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pipe {
     pub name: String,
-    /// At least 1.
+    /// The number of stages, at least 1.
     pub stages: u32,
     /// The number of groups of a block that release each stage; `None` for all groups of the scopes that wait.
     pub readers: Option<u32>,

@@ -65,7 +65,7 @@ pub(crate) struct Head {
 }
 
 impl Printer {
-    /// Enters the body of a loop.
+    /// Enters the body of a loop whose counter begins at `start`.
     pub(crate) fn enter_rounds(&mut self, counter: &Symbol, start: &Expr) {
         let (counter, start) = (counter.clone(), start.clone());
         self.rounds.push(Rounds { counter, start, indices: Vec::new(), hides: false });

@@ -62,12 +62,12 @@ impl Clock {
         Clock { hand_over: target.costs().hand_over, arrivals, ..Clock::default() }
     }
 
-    /// Returns the end of all products that have started.
+    /// Returns the cycle at which all products that have started have left the matrix units; the current cycle if they have.
     pub(super) fn end(&self) -> f64 {
         self.products.free.max(self.now)
     }
 
-    /// Passes an operation of the group.
+    /// Advances the clock over an operation that the group executes.
     pub(super) fn pass(&mut self, op: &Op, cost: &Cost) {
         self.now += cost.threads;
         self.busy += cost.threads;
@@ -136,7 +136,7 @@ impl Clock {
         self.wait_until(op, then);
     }
 
-    /// Waits at an operation.
+    /// Waits at an operation until cycle `then`, if that is not over.
     pub(super) fn wait_until(&mut self, op: OpId, then: f64) {
         if then > self.now {
             *self.waits.entry(op).or_default() += then - self.now;

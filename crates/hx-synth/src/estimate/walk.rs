@@ -15,7 +15,7 @@ pub(super) type LoopId = OpId;
 #[derive(Clone, Debug)]
 pub(super) struct Round {
     pub(super) id: LoopId,
-    /// The stages of each pipeline in a round.
+    /// The number of stages of each pipeline that a round fills or waits for.
     pub(super) stages: BTreeMap<PipeId, f64>,
     /// The loop waits for stages; else it only fills them.
     pub(super) reads: bool,

@@ -101,12 +101,12 @@ impl Pool {
         kept
     }
 
-    /// Returns [`Tv::project`].
+    /// Returns [`Tv::project`], which it remembers.
     pub(crate) fn project(&self, tv: &Rc<Tv>, axes: &[usize]) -> Rc<Tv> {
         self.projected(tv, axes, false)
     }
 
-    /// Returns [`Tv::project_values`].
+    /// Returns [`Tv::project_values`], which it remembers.
     pub(crate) fn project_values(&self, tv: &Rc<Tv>, axes: &[usize]) -> Rc<Tv> {
         if axes.is_empty() { tv.clone() } else { self.projected(tv, axes, true) }
     }

@@ -213,7 +213,7 @@ impl Options {
 #[derive(Clone, Debug)]
 pub(super) struct Joint {
     pub(super) constraint: Constraint,
-    /// The candidate of each use in the cheapest combination with this constraint.
+    /// For each use, the index among its usable candidates of the one in the cheapest combination with this constraint.
     pub(super) chosen: Vec<usize>,
     /// Cycles of that combination, without bank conflicts.
     pub(super) cost: f64,

@@ -137,7 +137,7 @@ struct Patterns {
     numbers: Vec<i64>,
     /// Begin and end of each pattern in `numbers`.
     ends: Vec<(usize, usize)>,
-    /// The index of each pattern.
+    /// The index of each pattern in `ends`.
     known: FxHashMap<Vec<i64>, u32>,
     /// Addresses of recent phases, relative to the first lane and in lane order, each with the index of its pattern and its
     /// least address, which is relative to the first lane as well.
@@ -203,7 +203,7 @@ pub(crate) struct Requests {
     every: Vec<Class>,
     /// Number of addresses in all phases.
     addresses: u64,
-    /// Elements of a block.
+    /// Elements of a block of [`BLOCK_BYTES`].
     block: i64,
     bytes: u32,
     element_bits: u32,

@@ -50,12 +50,12 @@ impl<'a> Way<'a> {
         Way::new([0.0, cycles, 1.0], move || Rc::new(Requests::none(limits)))
     }
 
-    /// Returns the wavefronts without conflicts.
+    /// Returns the wavefronts of one execution without conflicts.
     fn ideal(&self) -> f64 {
         self.each * self.requests.ideal() as f64
     }
 
-    /// Returns the wavefronts under a swizzle, or a lower bound on them if they exceed `most`.
+    /// Returns the wavefronts of one execution under a swizzle, or a lower bound on them if they exceed `most`.
     fn at_most(&self, swizzle: Swizzle, most: f64, looked: &Cell<u64>) -> f64 {
         self.each * self.requests.at_most(swizzle, most / self.each, looked) as f64
     }
@@ -108,7 +108,7 @@ impl Served<'_> {
         (best.0, best.1 * self.trips)
     }
 
-    /// Returns the cheapest way under a swizzle.
+    /// Returns the index of the way with the fewest cycles under a swizzle.
     pub(crate) fn best(&self, swizzle: Swizzle) -> usize {
         self.weigh(swizzle, f64::INFINITY, &Cell::new(0)).0
     }

@@ -58,7 +58,7 @@ pub(super) fn counters(
     (counters, barriers)
 }
 
-/// Returns the number of warps that read each ticket.
+/// Returns the number of warps of a block that read each ticket.
 fn readers(program: &TileProgram, id: CounterId) -> u32 {
     let warps = |scope: ScopeId| {
         let scope = program.scope(scope);
@@ -85,7 +85,7 @@ pub(super) fn ranges(program: &TileProgram) -> impl Iterator<Item = (Symbol, (i6
     })
 }
 
-/// States the ranges of these locals.
+/// States the ranges of the locals of loops over counters in `facts`.
 pub(super) fn state(program: &TileProgram, facts: &mut Facts) {
     for (symbol, (low, high)) in ranges(program) {
         facts.at_least(symbol.clone(), low);

@@ -18,7 +18,7 @@ pub(super) struct Walk {
     pub(super) setup: Body,
     pub(super) counters: Vec<Expr>,
     pub(super) loops: Vec<(Symbol, i64)>,
-    /// The coordinate in the tensor's tile.
+    /// The coordinate, in the tensor's tile, that the loops reach.
     pub(super) at: Vec<Expr>,
     pub(super) facts: Facts,
 }

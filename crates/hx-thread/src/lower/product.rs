@@ -27,7 +27,7 @@ struct Issues {
     /// The coordinates of the first element of an instruction's accumulator: the row, the column, and the batch if there is
     /// one.
     at: Vec<Expr>,
-    /// The first step of an instruction.
+    /// The first step along K of an instruction.
     step: Expr,
     facts: Facts,
     /// The local with the number of the group of threads, and its value; `None` if one group executes the product.

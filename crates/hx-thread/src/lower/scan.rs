@@ -74,7 +74,7 @@ impl Scan<'_> {
 
 /// The shared memory in which threads of different warps exchange totals.
 struct Meeting {
-    /// One buffer for each tensor.
+    /// One buffer for each tensor, a position among the shared buffers.
     buffers: Vec<u32>,
     /// The index of the thread's total within a part, and the number of totals of a part.
     row: Expr,
