@@ -216,6 +216,9 @@ impl<'a> Agent<'a> {
 
 impl<'a> Block<'a> {
     /// Performs the next step of the running agent, or ends a body.
+    ///
+    /// # Errors
+    /// On a fault of the step, and if the launch was cancelled.
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<Turn, SimError> {
         if self.agent.waiting.is_some() && !self.resume() {
@@ -364,6 +367,9 @@ impl<'a> Block<'a> {
     }
 
     /// Ends the innermost body: begins its next round, or leaves it.
+    ///
+    /// # Errors
+    /// On a fault of the loop's condition or of its draw, and if the launch was cancelled.
     fn end_body(&mut self) -> Result<(), SimError> {
         if let Some(Frame { body, rest, end: End::Count { slot, value, end }, .. }) =
             self.agent.frames.last_mut()
@@ -388,6 +394,9 @@ impl<'a> Block<'a> {
     }
 
     /// Begins round `round` of a loop over drawn numbers once its number has been drawn, or ends the loop.
+    ///
+    /// # Errors
+    /// As [`Block::read_ticket`], and if the launch was cancelled.
     fn draw_round(&mut self, code: &'a DrawnCode, round: u64) -> Result<(), SimError> {
         match self.read_ticket(code, round)? {
             Read::Waits => {}

@@ -14,6 +14,9 @@ use crate::who::who;
 
 impl<'a> Block<'a> {
     /// Executes an atomic transfer that takes its values from registers.
+    ///
+    /// # Errors
+    /// If the operand to compare with was never written, if a register lies outside of its array, and as [`Block::update`].
     pub(crate) fn atomic_update(
         &mut self,
         t: &'a Transfer,
@@ -60,6 +63,9 @@ impl<'a> Block<'a> {
     }
 
     /// Returns the array that holds a single value, and the position of the first thread's value in it.
+    ///
+    /// # Errors
+    /// If the value lies outside of the array.
     fn position(&self, t: &Transfer, regs: &Regs) -> Result<(usize, usize), SimError> {
         let base = self.base(t.site, regs)?;
         Ok((regs.array, (base + regs.offsets[0]) * self.agent.threads))
@@ -67,6 +73,9 @@ impl<'a> Block<'a> {
 
     /// Executes one atomic access of a thread to the element at a checked byte address. Returns the bits of the element as it
     /// was before; 0 if the access has no result and stays pending ([`Block::combine`]).
+    ///
+    /// # Errors
+    /// As [`Block::combine`], [`Block::global_atomic`] and [`Block::shared_atomic`].
     fn update(
         &mut self,
         t: &Transfer,
@@ -85,6 +94,9 @@ impl<'a> Block<'a> {
 
     /// Applies an atomic operation without a result to an element of global memory. It stays pending until the blocks are
     /// merged, so the returned value is always 0.
+    ///
+    /// # Errors
+    /// On a race.
     fn combine(
         &mut self,
         t: &Transfer,
@@ -103,6 +115,9 @@ impl<'a> Block<'a> {
 
     /// Executes an atomic access of a thread to the element of shared memory that begins at byte `at`. Returns the bits of the
     /// element as it was before.
+    ///
+    /// # Errors
+    /// As [`SharedMemory::atomic`](crate::shared::SharedMemory::atomic).
     pub(crate) fn shared_atomic(
         &mut self,
         t: &Transfer,

@@ -297,6 +297,10 @@ impl<'a> Block<'a> {
 
     /// Sends 16 bytes of each thread to its place in another block. The threads have waited together until their places are
     /// free, so all chunks count as accesses of the first thread.
+    ///
+    /// # Errors
+    /// If a register was never written, if an address or the stage lies outside of its bounds, and as [`Block::filled`] if the
+    /// block sends to itself.
     pub(crate) fn send_chunks(&mut self, s: &'a SendCode) -> Result<(), SimError> {
         let stage = self.stage_of(s.site, s.barrier, &s.index)?;
         let base = self.base(s.site, &s.regs)?;
@@ -431,6 +435,9 @@ impl<'a> Block<'a> {
     }
 
     /// Ends the reads of a store: they happen now at the latest.
+    ///
+    /// # Errors
+    /// As [`SharedMemory::read`](crate::shared::SharedMemory::read).
     fn store_has_read(&mut self, issued: &Issued) -> Result<(), SimError> {
         let Issued { site, shared, ref pieces, accesses: [local, _], .. } = *issued;
         let thread = self.agent.first as u32;

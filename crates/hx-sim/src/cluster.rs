@@ -85,6 +85,9 @@ impl Block<'_> {
     }
 
     /// Applies an effect of a step to block `to` of the cluster: to this block at once, to another block after the step.
+    ///
+    /// # Errors
+    /// On a fault of the effect on this block.
     pub(crate) fn send(&mut self, to: usize, effect: Effect) -> Result<(), SimError> {
         if to == self.rank {
             return self.receive(&effect);
@@ -212,6 +215,9 @@ impl<'a> Cluster<'a> {
     }
 
     /// Performs the next step of the running agent, and applies its effects on other blocks.
+    ///
+    /// # Errors
+    /// On a fault of the step or of an effect.
     fn advance(&mut self) -> Result<Turn, SimError> {
         let turn = self.blocks[self.running].advance()?;
         let here = self.running;
@@ -243,6 +249,9 @@ impl<'a> Cluster<'a> {
     }
 
     /// Lets copies into some block arrive, or a draw of some block happen. Returns false if there is neither.
+    ///
+    /// # Errors
+    /// On a fault of an arrival.
     fn land_next(&mut self) -> Result<bool, SimError> {
         let waiting: Vec<usize> =
             (0..self.blocks.len()).filter(|block| self.blocks[*block].can_land()).collect();

@@ -74,8 +74,11 @@ impl Block<'_> {
         Toucher { site, run: self.run, block: self.number, at, clock: &self.clock }
     }
 
-    /// Executes an atomic access of a thread to an element of a tensor. Returns the element as it was before, or the value that a load
-    /// finds.
+    /// Executes an atomic access of a thread to an element of a tensor. Returns the element as it was before, or the value that
+    /// a load finds.
+    ///
+    /// # Errors
+    /// On a race.
     pub(crate) fn global_atomic(
         &mut self,
         t: &Transfer,

@@ -105,6 +105,9 @@ fn scope_of_block(threads: usize, symbols: &BTreeMap<Symbol, i64>) -> BTreeMap<S
 }
 
 /// Evaluates the tensor maps of a launch.
+///
+/// # Errors
+/// If a map is of no tensor or breaks a limit of the target, or an expression has no value.
 fn maps(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<TensorMap>, SimError> {
     let lookup = |s: &Symbol| symbols.get(s).copied();
     let mut out = Vec::new();

@@ -171,6 +171,9 @@ impl Code {
 
 impl Block<'_> {
     /// Begins a draw by the running agent. The number is drawn later, by [`Block::draw_next`].
+    ///
+    /// # Errors
+    /// If there is no such ticket, or an expression has no value.
     pub(crate) fn draw(&mut self, draw: &DrawCode) -> Result<(), SimError> {
         let DrawCode { site, counter, index, parity } = draw;
         let ticket = self.stage_of(*site, self.code.counters[*counter].empty, index)?;
@@ -218,8 +221,11 @@ impl Block<'_> {
         !self.ready_to_draw().is_empty()
     }
 
-    /// Lets a draw happen instead of the arrival of one of `copies` copies. Returns false if a copy is to arrive, or if no draw can
-    /// happen.
+    /// Lets a draw happen instead of the arrival of one of `copies` copies. Returns false if a copy is to arrive, or if no draw
+    /// can happen.
+    ///
+    /// # Errors
+    /// On a fault of the arrival that tells the number.
     pub(crate) fn draw_next(&mut self, copies: usize) -> Result<bool, SimError> {
         let ready = self.ready_to_draw();
         if ready.is_empty() {
@@ -243,6 +249,10 @@ impl Block<'_> {
     }
 
     /// Reads the number of a round, and gives the ticket back. If the number is not there, the agent waits.
+    ///
+    /// # Errors
+    /// If there is no such ticket or it holds the number of another round, if an expression has no value, and on a fault of the
+    /// arrival that gives the ticket back.
     pub(crate) fn read_ticket(&mut self, code: &DrawnCode, round: u64) -> Result<Read, SimError> {
         let DrawnCode { site, counter, index, parity, .. } = code;
         let (site, at) = (*site, *counter);

@@ -109,6 +109,9 @@ impl Formula {
     }
 
     /// Returns the value of a formula that does not vary.
+    ///
+    /// # Errors
+    /// If it has no value: an overflow, or a division by 0.
     pub(crate) fn scalar(&self, env: &Env) -> Result<i64, Failure> {
         self.node.scalar(env).map_err(|w| self.failure(w))
     }

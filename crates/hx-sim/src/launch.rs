@@ -161,6 +161,9 @@ fn argument_error<T>(text: String) -> Result<T, SimError> {
 }
 
 /// Binds integer arguments as symbols, and returns every number by its name.
+///
+/// # Errors
+/// If the arguments are not those of the parameters.
 fn bind_scalars(
     program: &ThreadProgram,
     arguments: &[Argument],
@@ -315,6 +318,9 @@ fn run_grid(
 }
 
 /// Runs the blocks of a grid whose atomic accesses let them see what others did, in one memory.
+///
+/// # Errors
+/// The first fault.
 fn run_sharing(
     code: &Code,
     tensors: &mut [Option<Tensor>],
@@ -356,6 +362,9 @@ fn old_load(code: &Code, tensors: &[Option<Tensor>], old: Old) -> OldLoad {
 }
 
 /// Runs the blocks or clusters of a grid, of which no block sees what others do.
+///
+/// # Errors
+/// The first fault, and a race between blocks.
 fn run_blocks(
     code: &Code,
     runs: u64,

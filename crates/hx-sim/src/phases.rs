@@ -172,6 +172,9 @@ const PATIENCE: usize = 8;
 
 impl Block<'_> {
     /// Returns the stage that a statement names.
+    ///
+    /// # Errors
+    /// If the pipeline has no such stage, or the expression has no value.
     pub(crate) fn stage_of(&self, site: SiteId, barrier: usize, index: &Formula) -> Result<usize, SimError> {
         let index = index.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
         let stages = self.code.barriers[barrier].stages;
@@ -217,6 +220,9 @@ impl Block<'_> {
     }
 
     /// Counts the arrivals of threads of this or of another block.
+    ///
+    /// # Errors
+    /// If the phase has all its arrivals and still waits for bytes, or if a warp may miss a phase.
     pub(crate) fn arrived(&mut self, arrived: &Arrived) -> Result<(), SimError> {
         let Arrived { site, barrier, stage, arrivals, known } = arrived;
         self.phases.last[*barrier][*stage] = Some(*site);
@@ -224,6 +230,9 @@ impl Block<'_> {
     }
 
     /// Lets one thread arrive and announce `bytes` more bytes, for which its phase waits.
+    ///
+    /// # Errors
+    /// As [`Block::stage_of`] and [`Block::arrived`].
     pub(crate) fn expect_bytes(
         &mut self,
         site: SiteId,
@@ -260,6 +269,9 @@ impl Block<'_> {
     }
 
     /// Makes the agent wait for a phase.
+    ///
+    /// # Errors
+    /// If the pipeline has no such stage, or an expression has no value.
     pub(crate) fn await_phase(
         &mut self,
         site: SiteId,
@@ -279,6 +291,9 @@ impl Block<'_> {
     }
 
     /// Lets the next copies arrive, or a draw happen. Returns false if there is neither.
+    ///
+    /// # Errors
+    /// On a fault of the arrival.
     pub(crate) fn land_next(&mut self) -> Result<bool, SimError> {
         if self.tickets.has_pending() && self.draw_next(self.phases.arriving.len())? {
             return Ok(true);
@@ -303,6 +318,9 @@ impl Block<'_> {
     }
 
     /// Lets copies arrive before anyone waits for them: none with seed 0, all with seed 1, some with another seed.
+    ///
+    /// # Errors
+    /// On a fault of an arrival.
     #[inline]
     pub(crate) fn land_early(&mut self) -> Result<(), SimError> {
         if self.phases.seed == 0 || !self.phases.has_arriving() && !self.tickets.has_pending() {

@@ -162,6 +162,9 @@ impl<'p> Playback<'p> {
     }
 
     /// Performs the next step and updates `current` of the agent that makes it. Returns false at the end.
+    ///
+    /// # Errors
+    /// On a fault of the step.
     fn perform(&mut self) -> Result<bool, SimError> {
         if let Some((rank, trace)) = &self.watched {
             let is_global = matches!(trace.wanted.0, Memory::Global(_));

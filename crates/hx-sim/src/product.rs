@@ -138,8 +138,8 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Fails unless every product in flight that has a register of this accumulator has all of them, in the same order: only
-    /// then does the hardware keep the order of the two.
+    /// Fails if a product in flight reads a register of this accumulator as an operand, or updates one of them and not all in
+    /// the same order: only then does the hardware keep the order of the two.
     fn expect_own_accumulator(&self, m: &MultiplyAsync, base: usize) -> Result<(), SimError> {
         let same = |issued: &Issued<'_>| {
             let other = &issued.product.c;

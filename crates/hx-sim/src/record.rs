@@ -58,6 +58,9 @@ impl Block<'_> {
     }
 
     /// Records the registers that a step of the running agent has written.
+    ///
+    /// # Errors
+    /// If they lie outside of their array.
     #[cold]
     pub(crate) fn trace_step(&mut self, step: &Step) -> Result<(), SimError> {
         if let Some(Written::Now(site, regs)) = step.written() {
@@ -68,6 +71,9 @@ impl Block<'_> {
     }
 
     /// Records the followed values that a step of the running agent has written.
+    ///
+    /// # Errors
+    /// If its registers lie outside of their array.
     #[cold]
     pub(crate) fn follow(&mut self, step: &Step) -> Result<(), SimError> {
         let Some(written) = step.written() else {

@@ -68,6 +68,9 @@ impl<'a> Block<'a> {
 
     /// Computes and checks the byte addresses of the threads whose address counts. They are offsets into the tensor's bytes for
     /// global memory, and into the block's memory for shared.
+    ///
+    /// # Errors
+    /// If one lies outside of its tensor or is not aligned.
     fn resolve(&self, t: &Transfer, masked: bool, scratch: &mut Scratch) -> Result<(), SimError> {
         let access = Access { memory: t.memory, dtype: t.dtype, bytes: t.access, write: !t.load };
         let Scratch { mask, offsets, addresses, .. } = scratch;
@@ -92,6 +95,9 @@ impl<'a> Block<'a> {
     }
 
     /// Computes and checks the byte addresses of the threads on the mask, from their offsets in elements.
+    ///
+    /// # Errors
+    /// If one lies outside of its tensor or is not aligned.
     pub(crate) fn locate(
         &self,
         site: SiteId,
@@ -221,6 +227,10 @@ impl<'a> Block<'a> {
     }
 
     /// Reads an integer in each thread whose guard holds; the others get -1.
+    ///
+    /// # Errors
+    /// On an address outside of the tensor or not aligned, on a race, and in shared memory as
+    /// [`SharedMemory::read`](crate::shared::SharedMemory::read).
     pub(crate) fn load_index(&mut self, l: &'a LoadIndex) -> Result<(), SimError> {
         let threads = self.agent.threads;
         let mut mask = vec![true; threads];
@@ -321,6 +331,9 @@ impl<'a> Block<'a> {
     }
 
     /// Reads an index of each thread from its registers.
+    ///
+    /// # Errors
+    /// If a register was never written.
     pub(crate) fn read_index(&mut self, r: &'a ReadIndex) -> Result<(), SimError> {
         let base = self.base(r.site, &r.regs)?;
         self.expect_written(r.site, &r.regs, base)?;
@@ -427,6 +440,9 @@ impl<'a> Block<'a> {
     }
 
     /// Reads the bytes at a checked address.
+    ///
+    /// # Errors
+    /// On a race, and in shared memory as [`SharedMemory::read`](crate::shared::SharedMemory::read).
     #[inline]
     fn read(&mut self, t: &Transfer, thread: usize, at: i64, out: &mut [u8]) -> Result<(), SimError> {
         let at = at as usize;
@@ -464,6 +480,9 @@ impl<'a> Block<'a> {
     }
 
     /// Writes bytes to a checked address.
+    ///
+    /// # Errors
+    /// On a race, and in shared memory as [`SharedMemory::write`](crate::shared::SharedMemory::write).
     #[inline]
     fn write(&mut self, t: &Transfer, thread: usize, at: i64, bytes: &[u8]) -> Result<(), SimError> {
         let at = at as usize;

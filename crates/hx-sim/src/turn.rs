@@ -205,6 +205,9 @@ impl<'a> Block<'a> {
     }
 
     /// Arrives at a named barrier with all threads of the agent, and waits there for the others if `waits`.
+    ///
+    /// # Errors
+    /// If there is no such barrier, or it is one of another number of threads, or too many arrive.
     pub(crate) fn named(
         &mut self,
         site: SiteId,

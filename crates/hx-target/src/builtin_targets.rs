@@ -104,6 +104,9 @@ fn targets() -> &'static [Target] {
 }
 
 /// Returns the rows of all targets together.
+///
+/// # Errors
+/// If a file of `catalogue/` is malformed.
 fn rows() -> Result<Catalogue, String> {
     let products = read(include_str!("../catalogue/gemm.toml"))?;
     let exchanges = read(include_str!("../catalogue/exchange.toml"))?;

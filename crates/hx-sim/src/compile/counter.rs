@@ -12,6 +12,9 @@ use crate::error::{Fault, SimError};
 use crate::formula::Binding;
 
 /// Evaluates the counters of a launch.
+///
+/// # Errors
+/// If a counter counts in no mutable `i32` tensor or lacks its barriers, or its limit has no value.
 pub(super) fn counters(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,

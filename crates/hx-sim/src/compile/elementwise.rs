@@ -69,6 +69,9 @@ impl Flat<'_> {
 
 impl Compilation<'_> {
     /// Compiles value number `lane` of those computed together. Only the first counts the instructions.
+    ///
+    /// # Errors
+    /// If no row computes that many values at once, or the registers have another number or type.
     pub(super) fn compute(&mut self, c: &hx_thread::Compute, lane: usize) -> Result<Compute, SimError> {
         let whole = c;
         let count = c.dst.offsets.len();
@@ -99,6 +102,9 @@ impl Compilation<'_> {
     }
 
     /// Compiles an expression over registers to its flat form.
+    ///
+    /// # Errors
+    /// If an input is not one register, or the expression contradicts itself.
     pub(super) fn evaluate(&mut self, value: &Scalar, registers: &[Registers]) -> Result<Evaluate, SimError> {
         let inputs = registers.iter().map(|r| self.regs(r)).collect::<Result<Vec<_>, _>>()?;
         for regs in &inputs {

@@ -84,6 +84,9 @@ impl Compilation<'_> {
     }
 
     /// Compiles the operands of an atomic transfer besides the registers that it moves; `None` if the transfer is not atomic.
+    ///
+    /// # Errors
+    /// If the row and the transfer disagree about them.
     fn atomic(
         &mut self,
         t: &hx_thread::Transfer,
@@ -117,7 +120,10 @@ impl Compilation<'_> {
         }))
     }
 
-    /// Returns the memory of an address. It must be of the kind that the row reads or writes.
+    /// Returns the memory of an address.
+    ///
+    /// # Errors
+    /// If the program has no such tensor, the tensor is written and not mutable, or the row accesses the other kind of memory.
     pub(super) fn memory(&self, memory: Memory, row: &CopyRow) -> Result<Mem, SimError> {
         let (found, mem) = match memory {
             Memory::Global(p) => {
@@ -196,6 +202,9 @@ impl Compilation<'_> {
     }
 
     /// Compiles the two sides of a bulk copy.
+    ///
+    /// # Errors
+    /// If they are not a global and a shared tensor of one type, or the row does not copy such a part.
     fn moved(&mut self, row: &BulkRow, part: &Part, address: &Address) -> Result<BulkCode, SimError> {
         let name = &row.name;
         let global = match part {
@@ -228,7 +237,11 @@ impl Compilation<'_> {
         Ok(BulkCode { site: self.site, tensor, element, part, shared, offset, global, local, blocks })
     }
 
-    /// Compiles the part of global memory that a bulk copy moves. Rows of runs take runs, and rows of boxes take boxes.
+    /// Compiles the part of global memory that a bulk copy moves.
+    ///
+    /// # Errors
+    /// If a row of runs gets a box or a row of boxes a run, the coordinates are not as many as the dimensions, or a run is no
+    /// multiple of [`PIECE`] bytes.
     fn part(&mut self, row: &BulkRow, part: &Part, dtype: DType) -> Result<PartCode, SimError> {
         let name = &row.name;
         match part {
@@ -255,6 +268,9 @@ impl Compilation<'_> {
     }
 
     /// Compiles a copy from a global tensor to a shared tensor that bypasses the registers.
+    ///
+    /// # Errors
+    /// If the row is no such copy, or the tensors are others or differ in type.
     pub(super) fn async_copy(&mut self, c: &hx_thread::AsyncCopy) -> Result<AsyncCopy, SimError> {
         let row = c.row.get();
         if !row.is_async() {

@@ -33,7 +33,10 @@ impl Compilation<'_> {
         Ok(Regs { array: array as usize, base, offsets: r.offsets.iter().map(|o| *o as usize).collect() })
     }
 
-    /// Resolves registers that an instruction writes. No register may occur twice.
+    /// Resolves registers that an instruction writes.
+    ///
+    /// # Errors
+    /// If a register occurs twice, or the program has no such registers.
     pub(super) fn written(&self, r: &Registers) -> Result<Regs, SimError> {
         let regs = self.regs(r)?;
         let mut seen = BTreeSet::new();

@@ -37,6 +37,9 @@ impl<'a> Compilation<'a> {
 
     /// Compiles a statement. Most become one step. A group and an elementwise computation of several values become several; a
     /// name of a known value, and a statement that orders launches, become none.
+    ///
+    /// # Errors
+    /// If the statement contradicts the program or the catalogue.
     fn statement(
         &mut self,
         stmt: &'a Stmt,
@@ -157,11 +160,17 @@ impl<'a> Compilation<'a> {
     }
 
     /// Returns a barrier and the formula of the stage that an access to it names.
+    ///
+    /// # Errors
+    /// If there is no such barrier, or the stage differs between threads.
     pub(super) fn stage(&self, barrier: u32, index: &Expr) -> Result<(usize, Formula), SimError> {
         Ok((self.barrier(barrier)?, self.uniform(index, "the stage")?))
     }
 
-    /// Compiles the statements of an operation. A group also opens a scope.
+    /// Compiles the statements of an operation. A group also opens a scope of names.
+    ///
+    /// # Errors
+    /// If the operation is of another scope of threads than the statements around it, or a statement is malformed.
     fn group(&mut self, g: &'a Group) -> Result<Vec<Step>, SimError> {
         let outer = self.site;
         self.site = self.sites.len() as SiteId;
@@ -188,7 +197,11 @@ impl<'a> Compilation<'a> {
         step
     }
 
-    /// Compiles the condition of a branch or a loop, which all threads of a block must agree on.
+    /// Compiles the condition of a branch or a loop, which all threads of a block must agree on. `word` begins the statement,
+    /// for messages.
+    ///
+    /// # Errors
+    /// If the condition differs between threads.
     pub(super) fn uniform_test(&self, cond: &Cond, word: &str) -> Result<Test, SimError> {
         let test = self.test(cond)?;
         if test.varying() {

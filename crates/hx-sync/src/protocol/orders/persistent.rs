@@ -263,8 +263,8 @@ impl<'a> Ahead<'a> {
     /// Runs the other agents on, as far as no event depends on one held back.
     ///
     /// # Errors
-    /// The next event of the first agent that reaches a step which depends on an event held back; `None` if the search ends before it
-    /// finds one.
+    /// The first event found, a step or an arrival, that depends on an event held back; `None` if the search ends before it
+    /// finds one, or if all agents of a block have ended while an arrival there is held back.
     fn run(&mut self, held: &[(Event, Effect)]) -> Result<(), Option<Event>> {
         let matters = |effect: &Effect| held.iter().any(|(_, other)| other.matters_to(effect));
         let is_held = |event: Event| held.iter().any(|(other, _)| *other == event);
@@ -290,8 +290,8 @@ impl<'a> Ahead<'a> {
         Ok(())
     }
 
-    /// Fails if all agents of a block have ended while an arrival in the block is held back. A copy that arrives after the last
-    /// step of its block is a fault, so the last step matters to an arrival.
+    /// Fails with `None` if all agents of a block have ended while an arrival in the block is held back. A copy that arrives
+    /// after the last step of its block is a fault, so the last step matters to an arrival.
     fn ends(&self, held: &[(Event, Effect)]) -> Result<(), Option<Event>> {
         for (event, _) in held {
             let Event::Arrive { block, .. } = event else { continue };
@@ -303,7 +303,10 @@ impl<'a> Ahead<'a> {
         Ok(())
     }
 
-    /// Lets copies arrive. Reports whether one did.
+    /// Lets copies arrive that are not held back. Reports whether one did.
+    ///
+    /// # Errors
+    /// The first arrival that depends on an event held back.
     fn arrive(&mut self, held: &[(Event, Effect)]) -> Result<bool, Option<Event>> {
         let mut did = false;
         for (block, rings) in self.slots.iter_mut().enumerate() {

@@ -235,6 +235,9 @@ impl<'a> Unroller<'a> {
     }
 
     /// Returns the value of an expression that decides a statement.
+    ///
+    /// # Errors
+    /// If the value is not known.
     fn wanted(&self, expr: &Expr, stmt: &Stmt) -> Result<i64, Unfollowed> {
         let unknown = || Unfollowed::Unknown { text: expr.to_string(), op: stmt.first_op() };
         self.value(expr).ok_or_else(unknown)
