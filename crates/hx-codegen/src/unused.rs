@@ -25,7 +25,7 @@ pub(crate) struct Constant {
     pub(crate) name: String,
     /// The bytes of the definition, with the line mark before it.
     pub(crate) text: Range<usize>,
-    /// The mentions in the definition.
+    /// The mentions in the definition, a range of positions in [`Mentions`].
     pub(crate) mentions: Range<usize>,
 }
 

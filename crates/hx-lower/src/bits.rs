@@ -75,7 +75,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Evaluates `bitcast(t, T)`: the bits of each element as an element of another type of the same width.
+    /// Evaluates `bitcast(t, T)`: the bits of each element, or of a number, as one of another type of the same width.
     pub(crate) fn bitcast(&mut self, id: ExprId, t: ExprId, dtype: ExprId) -> Lower<Value> {
         let value = self.eval(t)?;
         let to = self.dtype(dtype)?;

@@ -285,8 +285,8 @@ pub enum Stmt {
     Log(Log),
     Put(Put),
     /// Waits until the phase of this parity of a barrier is complete. `barrier` is a position in
-    /// [`ThreadProgram::barriers`], `index` selects one of its stages. Parity 1 means the phase before the first, which is
-    /// complete.
+    /// [`ThreadProgram::barriers`], `index` selects one of its stages. At first, parity 1 means the phase before the
+    /// first, which is complete.
     Await {
         barrier: u32,
         index: Expr,

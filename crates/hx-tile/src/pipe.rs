@@ -1,4 +1,4 @@
-//! Pipelines: rings of stages in shared memory that one scope fills and other scopes read.
+//! Pipelines: rings of stages in shared memory that scopes fill and read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -17,7 +17,8 @@ pub struct Solution {
     pub shared: BTreeMap<TensorId, SharedLayout>,
     /// The instruction of each operation that needs one.
     pub choices: BTreeMap<OpId, Choice>,
-    /// Redistributions that the solution adds. All other fields refer to the program with them: [`Solution::program`].
+    /// The loads and redistributions that the solution adds. All other fields refer to the program with them:
+    /// [`Solution::program`].
     pub edits: Edits,
     /// Bytes of shared memory of a block.
     pub shared_bytes: u32,

@@ -12,9 +12,9 @@ pub enum Base {
     Register(TensorId),
 }
 
-/// A rectangular part of a tensor. Element `(c0, c1, …)` of the view is the element of its base whose coordinate in
-/// dimension `i` is `offsets[i] + Σ factor · c` over the modes of dimension `i`. In global memory, an element with a
-/// coordinate at or past the extent, or at or past an end of the view, reads as `pad` and is not written.
+/// A rectangular part of a tensor. Element `(c0, c1, …)` of the view is the element of its base whose coordinate in dimension
+/// `i` is `offsets[i] + Σ factor · c` over the modes of dimension `i`. In global memory, an element with a coordinate below
+/// 0, at or past the extent, or at or past an end of the view, reads as `pad` and is not written.
 #[derive(Clone, PartialEq, Debug)]
 pub struct View {
     pub base: Base,

@@ -108,7 +108,8 @@ pub fn forecast(
 }
 
 /// The sharpness of the knee between two limits: with 8, equal limits cost 9 % more than one of them, and a limit of 0.7 of the
-/// other costs 0.7 %. Fitted with `ring_latency` to the 1592 measured instances that its comment names.
+/// other costs 0.7 %. Fitted together with `ring_latency` to the 1592 measured instances that the comment of
+/// `ring_latency` in `h200.toml` names.
 const KNEE: i32 = 8;
 
 /// Returns the cycles of work with two limits. Arrivals and products vary in time, so that close limits are both felt.

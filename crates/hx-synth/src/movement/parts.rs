@@ -96,10 +96,11 @@ pub(crate) fn in_place(target: Target, whole: &Tv, view: &View, shape: &[i64]) -
     part(target, whole, view, shape)
 }
 
-/// Returns a layout of the whole tensor in which each thread holds the same coordinates of every segment, one segment after the
-/// other. The view cuts one dimension. The length of a segment is the greatest common divisor of the part's first coordinate,
-/// the part's extent and the tensor's extent along that dimension. Returns `None` if the part's layout deals no whole segments:
-/// a segment ends between threads, or within a step of a thread's elements.
+/// Returns a layout of the whole tensor in which each thread holds the same coordinates of every segment, one segment after
+/// the other. The length of a segment is the greatest common divisor of the part's first coordinate, the part's extent and
+/// the tensor's extent along the dimension that the view cuts. Returns `None` if the view does not cut exactly one dimension,
+/// or exchanges some, or if the part's layout deals no whole segments: a segment ends between threads, or within a step of a
+/// thread's elements.
 pub(crate) fn grown(
     target: Target,
     part_tv: &Tv,

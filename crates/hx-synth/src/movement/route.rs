@@ -157,7 +157,7 @@ impl Ends {
     }
 
     /// Returns the place of each value of each thread within its warp as the sum of a layout over threads and one over
-    /// values; `None` if it is no such sum.
+    /// values; `None` if it is no such sum, or if elements that are too narrow for a select do not move as whole words.
     fn lanes(&self, row: &'static ExchangeRow, dtype: DType) -> Option<Lanes> {
         let [threads, values] = [self.wanted[0].len(), self.wanted[1].len()];
         let places = self.places()?;
