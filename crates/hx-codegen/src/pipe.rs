@@ -105,7 +105,7 @@ impl Emitter<'_> {
             let first = self.cond(&Cond::Cmp(CmpOp::Eq, number, Expr::default()))?;
             return self.barrier_row("barrier.arrive", vec![address], Some(first), &|_| None);
         }
-        // Thread `i` arrives at the barrier of `blocks[i]`.
+        // Thread `i` of each warp, or of each group, arrives at the barrier of `blocks[i]`.
         if let Some(step) = steps(blocks) {
             let count = Expr::constant(blocks.len() as i64);
             let some = self.cond(&Cond::Cmp(CmpOp::Lt, number.clone(), count))?;

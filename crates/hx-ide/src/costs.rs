@@ -52,7 +52,7 @@ pub struct LoopCycles {
     pub exposed: f64,
     /// A sentence about what bounds the loop.
     pub bound: String,
-    /// The cycles of each resource, over all roles.
+    /// The cycles of each resource in a round, over all roles.
     pub resources: BTreeMap<String, f64>,
 }
 

@@ -340,6 +340,7 @@ pub(crate) fn tile_with(
 }
 
 /// Returns the layout of operand A or B, and the same layout with the values in the order in which the instructions read them.
+/// `None` if the fragment is not made of steps along the tile.
 ///
 /// `steps` are the instructions along K. With `run > 1`, the values that one thread holds along K come first and contiguously:
 /// its neighbours in a register, then its registers of one instruction, then the registers of the next instruction.
