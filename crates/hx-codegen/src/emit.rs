@@ -21,7 +21,8 @@ use crate::names::{Names, barrier_name, kernel_symbol};
 use crate::storage::MAP_TYPE;
 use crate::unused::Constant;
 
-/// A rule of thread programs that the program breaks. This is a bug of the compiler, never of its user.
+/// A rule of thread programs that the program breaks. This is a bug of the compiler, never of its user. A function of the emitter
+/// returns it if the part of the program that it writes breaks a rule.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MalformedProgram {
     #[error("the catalogue has no row `{0}`")]

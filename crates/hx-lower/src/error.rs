@@ -178,4 +178,5 @@ impl LowerError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Reported(pub(crate) ());
 
+/// The result of lowering a part of a kernel. The error is reported before it is returned: the part breaks a rule of the language.
 pub(crate) type Lower<T> = Result<T, Reported>;

@@ -46,7 +46,8 @@ use layout::{registers, unrolled};
 use signal::Signals;
 use zero::Zeros;
 
-/// The error of a solution that does not fit its program, or of a program that has no code. A verified solution always fits.
+/// The error of a solution that does not fit its program, or of a program that has no code. A verified solution always fits. A
+/// function of the lowering returns it if the solution lacks what the function needs, or has it in a form without code.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("operation {}: {message}", .op.0)]
 pub struct LowerError {
