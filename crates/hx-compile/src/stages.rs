@@ -15,7 +15,7 @@ use crate::{Db, Instance, lines};
 /// The reason why an instance does not get past a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// The kernel has errors, or something that it uses has errors: [`hx_hir::reached_errors`].
+    /// The kernel has errors, or something that it uses has errors: [`hx_hir::reached_errors()`].
     Unsound,
     /// The kernel has no tile program. There is at least one reason.
     Program(Vec<LowerError>),

@@ -162,7 +162,7 @@ impl fmt::Display for Reason {
 /// The reason why a kernel cannot be tuned for a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TuneError {
-    /// The kernel or its clause has errors: [`hx_hir::reached_errors`].
+    /// The kernel or its clause has errors: [`hx_hir::reached_errors()`].
     Unsound,
     /// The kernel has no `tune` clause.
     NoClause,

@@ -298,8 +298,8 @@ pub(crate) enum Written<'s> {
 }
 
 impl Step {
-    /// Reports whether the step always changes something that others can see. A transfer calls [`Block::stir`] itself if it
-    /// does.
+    /// Reports whether the step always changes something that others can see. A transfer calls
+    /// [`Block::stir`](crate::block::Block::stir) itself if it does.
     pub(crate) fn stirs(&self) -> bool {
         match self {
             Step::AsyncCopy(_)

@@ -34,7 +34,8 @@ pub(crate) enum Event {
     Await(u32, i64),
     /// Arrives on a barrier in memory.
     Arrive(u32, i64, Arrivals),
-    /// Exactly one of the two sequences happens, and only a launch decides which. [`Trace::conditions`] has the condition.
+    /// Exactly one of the two sequences happens, and only a launch decides which.
+    /// [`Trace::conditions`](crate::trace::Trace::conditions) has the condition.
     Either(Vec<Event>, Vec<Event>),
     /// The events happen only in some threads. They count as synchronization of these warps, all of whose threads are among
     /// them.
@@ -56,7 +57,8 @@ pub(crate) struct Access {
     pub(crate) completion: Completion,
     /// Whether only a launch knows the address. The access may then be anywhere, and covers the whole buffer.
     pub(crate) anywhere: bool,
-    /// The equation of [`Trace::equations`] without which the access does not happen; `None` if none is known.
+    /// The equation of [`Trace::equations`](crate::trace::Trace::equations) without which the access does not happen; `None` if
+    /// none is known.
     pub(crate) only: Option<Equation>,
     /// The number of elements that each thread accesses.
     pub(crate) len: i64,

@@ -15,7 +15,7 @@
 //! asynchronous operations. It needs no layouts.
 //!
 //! Invariant: the crate knows operations and tensors by their numbers only. It knows no text, no position in a text and no
-//! query. Start at [`find`].
+//! query. Start at [`find()`].
 
 mod check;
 mod column;

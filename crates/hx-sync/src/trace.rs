@@ -38,7 +38,7 @@ pub(crate) struct Trace {
     pub(crate) complete: bool,
     /// The conditions that only a launch decides, each once; `None` for a condition that may change between two evaluations.
     pub(crate) conditions: Vec<Option<Cond>>,
-    /// The equations that [`Access::only`] refers to.
+    /// The equations that [`Access::only`](crate::event::Access::only) refers to.
     pub(crate) equations: Equations,
     /// Whether a condition depends on the trip count of a loop of unknown length.
     pub(crate) asks_for_ends: bool,

@@ -12,7 +12,7 @@ pub(crate) struct CounterCode {
     /// Position among the tensors of the launch.
     pub(crate) tensor: usize,
     pub(crate) limit: i64,
-    /// Positions in [`Code::barriers`].
+    /// Positions in [`Code::barriers`](super::Code::barriers).
     pub(crate) full: usize,
     pub(crate) empty: usize,
     pub(crate) origin: Origin,
@@ -22,7 +22,7 @@ pub(crate) struct CounterCode {
 #[derive(Debug)]
 pub(crate) struct DrawCode {
     pub(crate) site: SiteId,
-    /// Position in [`Code::counters`].
+    /// Position in [`Code::counters`](super::Code::counters).
     pub(crate) counter: usize,
     pub(crate) index: Formula,
     pub(crate) parity: Formula,

@@ -41,8 +41,8 @@ pub(crate) struct Team {
     pub(crate) groups: u32,
 }
 
-/// As [`Act`], with numbers in place of expressions. `n` counts the stages of a pipe from the first on, without end: the
-/// stage is `n` modulo the number of stages.
+/// As [`Act`](super::Act), with numbers in place of expressions. `n` counts the stages of a pipe from the first on, without
+/// end: the stage is `n` modulo the number of stages.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StepKind {
     Acquire { pipe: u32, n: u32 },
