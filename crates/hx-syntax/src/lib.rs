@@ -3,8 +3,8 @@
 //! Invariant: every text has a tree, and the text of the tree is exactly the input, broken and half-typed code included.
 //! The crate knows no file, no type, no query and no editor, and of a name only its spelling.
 //!
-//! Start at [`parse`] and [`ast::SourceFile`]; [`reparse`] parses a text after an edit. The grammar is `grammar/hx.ungram`; `grammar.rs`
-//! has one function for each of its rules.
+//! Start at [`parse`] and [`ast::SourceFile`]; [`reparse()`] parses a text after an edit. The grammar is `grammar/hx.ungram`;
+//! `grammar.rs` has one function for each of its rules.
 
 use std::{collections::BTreeSet, fmt, marker::PhantomData, sync::Arc};
 
