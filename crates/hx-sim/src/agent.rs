@@ -341,6 +341,9 @@ impl<'a> Block<'a> {
     }
 
     /// Begins a counted loop, if it has a round.
+    ///
+    /// # Errors
+    /// If a bound has no value, and if the launch was cancelled.
     fn enter_for(
         &mut self,
         site: SiteId,

@@ -27,7 +27,8 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// Returns the order that a seed selects: with 0 that of the grid, with 1 the reverse.
+    /// Returns the order that a seed selects: with 0 that of the grid, with 1 the reverse, with another one that the seed
+    /// draws.
     pub(crate) fn new(seed: u64, runs: u64) -> Permutation {
         let gcd = |mut a: u64, mut b: u64| {
             while b > 0 {

@@ -109,8 +109,8 @@ impl World {
         }
     }
 
-    /// Records an atomic write of an element from one value to another. `passes` says whether the message of the old value goes on,
-    /// as it does with an update. Returns the message of the old value.
+    /// Records an atomic write of an element from one value to another. `passes` says whether the message of the old value goes
+    /// on, as it does with an update. Returns the message of the old value; `None` if it came with none.
     pub(crate) fn update(
         &mut self,
         key: (usize, usize),

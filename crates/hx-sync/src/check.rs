@@ -193,7 +193,7 @@ struct Checker<'a> {
     who: Warps,
     /// Elements per unit of each buffer.
     units: Vec<i64>,
-    /// The assumptions of the trace.
+    /// The assumptions of the trace; `None` if it holds for every launch.
     run: Option<Run>,
     equations: &'a Equations,
     enough: &'a dyn Fn(&[Found]) -> bool,

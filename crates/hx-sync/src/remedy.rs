@@ -97,7 +97,8 @@ impl Search<'_> {
         Some((best, left))
     }
 
-    /// Tries to close the groups of copies that no commit closes, or that a commit closes only under a condition.
+    /// Tries to close the groups of copies that no commit closes, or that a commit closes only under a condition; `None` if
+    /// that orders nothing.
     fn closed(self) -> Option<Mended> {
         // Copies without a commit become part of the next group. Every later wait then completes one group too few, also for
         // other copies, so their commits are tried too.
@@ -111,8 +112,8 @@ impl Search<'_> {
         missing.into_iter().map(Remedy::Commit).chain(conditional).find_map(|remedy| self.tried(remedy))
     }
 
-    /// Tries another number for the wait before the use. Otherwise tries to insert a wait: before a barrier that precedes
-    /// the use, which then makes the copied data visible to all threads, or else at the use.
+    /// Tries another number for the wait before the use. Otherwise tries to insert a wait: before a barrier that precedes the
+    /// use, which then makes the copied data visible to all threads, or else at the use. `None` if none orders the hazard.
     fn waited(self, here: Mend) -> Option<Mended> {
         let used = self.tile.op(self.hazard.later.op);
         let before = used.map_or_else(Before::default, |op| Before::of(&self.tile.body, op));

@@ -48,7 +48,10 @@ impl Compilation<'_> {
     }
 
     /// Compiles a descriptor. `order` lists the elements in the order of the dense operand: the row of A or the column of B,
-    /// and k.
+    /// and k. `legal` are the names of the reaches that the instruction takes, and `extents` those of the operand.
+    ///
+    /// # Errors
+    /// If the instruction takes no such reach, or the reach or the shared tensor has no such elements.
     fn descriptor(
         &mut self,
         d: &Descriptor,

@@ -46,6 +46,9 @@ impl Test {
     }
 
     /// Returns the answer of a test that does not vary.
+    ///
+    /// # Errors
+    /// If a number that it compares has no value.
     pub(crate) fn scalar(&self, env: &Env) -> Result<bool, Failure> {
         Ok(match self {
             Test::Const(c) => *c,

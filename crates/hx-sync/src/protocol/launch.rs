@@ -7,7 +7,7 @@ use hx_index::Symbol;
 /// Loop counts, each as the text of its expression and its value in rounds.
 pub type Counts = Vec<(String, i64)>;
 
-/// A launch.
+/// The numbers of a launch that decide the statements of a protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
     /// The values of the symbols in each block of the first cluster.

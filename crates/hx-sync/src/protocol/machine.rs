@@ -159,7 +159,7 @@ struct PipeState {
     releases: u32,
     /// The axes of the cluster along which blocks share copies.
     axes: BTreeSet<u8>,
-    /// By `n`.
+    /// The stages between two fills, by `n`.
     all: Vec<Stage>,
 }
 

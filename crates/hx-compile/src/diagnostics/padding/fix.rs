@@ -208,7 +208,8 @@ impl Inside {
         format!("{index}{plus} < {}", source(&self.below))
     }
 
-    /// Returns the program in which an operation reads its operand with other bits in the place of padding.
+    /// Returns the program in which an operation reads its operand with these bits in the place of padding; `None` if it is no
+    /// reduction and no scan.
     fn masked(&self, program: &TileProgram, op: OpId, bits: u64) -> Option<TileProgram> {
         let mut changed = program.clone();
         let src = operand_of(program, op)?;

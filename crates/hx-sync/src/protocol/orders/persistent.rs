@@ -27,7 +27,7 @@ struct Effect {
     spans: Vec<(usize, Span, Use)>,
 }
 
-/// A number that events share. Rings by block, pipe and slot.
+/// A number that events read and change. Those of a ring are given by block, pipe and slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Count {
     Filled(usize, usize, u32),
@@ -83,8 +83,8 @@ impl Effects {
         best
     }
 
-    /// Grows an event to a persistent set: adds the events that must be held back with it. Returns `None` if one of them cannot come next
-    /// in this state.
+    /// Grows an event to a persistent set: adds the events that must be held back with it. Returns `None` if one of them cannot
+    /// come next in this state, or if the search for them ends early.
     fn grown(&self, state: &State, table: &Table<'_>, events: &[Event], first: Event) -> Option<Vec<Event>> {
         let mut set = vec![first];
         loop {

@@ -30,7 +30,7 @@ pub(super) struct Unroller<'a> {
     pub(super) names: &'a mut Names,
     /// The name of the data that a register tensor holds.
     pub(super) data: BTreeMap<TensorId, u64>,
-    /// The number of reads of the group from each place whose data change.
+    /// The number of reads of the group from each place whose data change, by the place's name.
     pub(super) turns: BTreeMap<u64, u64>,
     /// The values of locals, the innermost last; `None` if unknown. A floating-point number is given by its bits.
     pub(super) locals: Vec<(Symbol, Option<i64>)>,
