@@ -166,7 +166,7 @@ struct Width {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Way {
-    /// Pin these tensors.
+    /// Pin these tensors to these layouts.
     Pins(Vec<(TensorId, ComposedLayout)>),
     /// Give the operation a rearranged copy of the tensor.
     Rearranged(OpId, TensorId),

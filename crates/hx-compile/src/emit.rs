@@ -10,7 +10,7 @@ use crate::{
 /// A stage that can be shown without a device. PTX and machine code come from the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Emit {
-    /// The operations.
+    /// The operations of the tile program.
     Tile,
     /// The demands of the operations on layouts.
     Constraints,

@@ -20,7 +20,7 @@ pub struct Form<'db> {
     /// The facts about the launches.
     #[returns(ref)]
     pub facts: LaunchFacts,
-    /// The architecture.
+    /// The architecture that it is compiled for.
     #[returns(copy)]
     pub target: Target,
 }

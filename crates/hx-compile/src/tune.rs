@@ -59,7 +59,7 @@ pub struct Shape {
     pub args: CtArgs,
     /// The dimensions and strides that the kernel binds.
     pub dims: BTreeMap<Name, i64>,
-    /// The integer parameters.
+    /// The values of the integer parameters.
     pub ints: BTreeMap<Name, i64>,
 }
 

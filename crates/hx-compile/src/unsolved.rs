@@ -33,7 +33,7 @@ pub fn conflict<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Conflic
 /// A compile-time parameter with another value, with which an instance has layouts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherValue {
-    /// The parameter.
+    /// The name of the parameter.
     pub name: Name,
     /// The value with which the instance fails.
     pub old: i64,

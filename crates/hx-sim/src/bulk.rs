@@ -55,7 +55,7 @@ impl Stores {
     }
 }
 
-/// A store in flight.
+/// A bulk store in flight.
 #[derive(Clone, Debug)]
 struct Issued {
     site: SiteId,

@@ -32,7 +32,7 @@ fn single(x: f64) -> u64 {
     u64::from((x as f32).to_bits())
 }
 
-/// Converts one element.
+/// Converts the bits of one element to those of the other type.
 fn convert(from: DType, to: DType, bits: u64) -> u64 {
     if from == to {
         return bits;

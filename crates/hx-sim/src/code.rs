@@ -85,7 +85,7 @@ pub(crate) enum PartCode {
         coordinates: Vec<Formula>,
     },
     Run {
-        /// The first element.
+        /// The offset of the first element in the tensor.
         offset: Formula,
         bytes: usize,
     },

@@ -21,7 +21,7 @@ use crate::error::{Fault, Place, SimError};
 use crate::global::Tensor;
 use crate::turn::{Until, Waiting};
 
-/// A draw in flight.
+/// A draw that an agent has begun and whose number is not drawn yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawing {
     site: SiteId,

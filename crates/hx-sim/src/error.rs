@@ -20,7 +20,7 @@ pub struct Place {
     /// The tile operation that was running. `None` if the statements belong to no operation.
     pub op: Option<OpId>,
     pub origin: Option<Origin>,
-    /// The operation as text.
+    /// The operation as text; empty outside of operations.
     pub title: String,
     /// Index of the block along x, y and z; `None` for an error found before any block ran.
     pub block: Option<[u32; 3]>,
@@ -79,7 +79,7 @@ pub struct Blocked {
     pub threads: [u32; 2],
     /// The block, if blocks run together.
     pub block: Option<[u32; 3]>,
-    /// The event, as text.
+    /// The event that the threads wait for, as text.
     pub event: String,
     /// A place that helps to find the cause, with its label: the last arrival for the event, the last write of the polled
     /// element, or the declaration of the pipeline if nothing has arrived. `None` for other events.
@@ -92,9 +92,9 @@ pub struct Blocked {
 /// Blocks of a grid that wait for a place on the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeftOut {
-    /// The blocks that have not begun.
+    /// The number of blocks that have not begun.
     pub blocks: u64,
-    /// The blocks that run.
+    /// The number of blocks that have begun and not ended.
     pub running: u64,
     /// The room of the device; `None` if other launches hold a part of it.
     pub room: Option<Room>,
@@ -149,7 +149,7 @@ pub enum Fault {
         element: i64,
         /// The coordinate of `element`, if the strides determine it.
         coord: Option<Vec<i64>>,
-        /// The bounds, as text.
+        /// The bounds of the tensor, as text.
         extent: String,
         write: bool,
     },
@@ -227,7 +227,8 @@ pub enum Fault {
     Deadlock {
         /// In the order of the blocks and their threads.
         blocked: Vec<Blocked>,
-        /// Blocks that have not begun because the device holds no more; `None` if all have begun.
+        /// Blocks that have not begun because the device holds no more; `None` if there are none, or the room of the device is
+        /// not given.
         left_out: Option<LeftOut>,
     },
     /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread stores to the

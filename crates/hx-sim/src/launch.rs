@@ -37,7 +37,7 @@ pub enum Argument {
         /// Packed little-endian elements from offset 0 on. The run changes them in place.
         bytes: Vec<u8>,
         shape: Vec<i64>,
-        /// In elements; never negative.
+        /// The stride of each dimension, in elements; never negative.
         stride: Vec<i64>,
         /// The largest power of two, in bytes, that divides the simulated address.
         base_align: u32,

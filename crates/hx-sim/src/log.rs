@@ -23,7 +23,7 @@ pub(crate) struct BlockLog {
     dropped: u64,
     /// Position in `bytes` of the open record's elements; `None` if there was no room for the record.
     payload: Option<usize>,
-    /// Indexed by entry.
+    /// Position in [`Code::log`](crate::code::Code::log) → count.
     tallies: Vec<Tally>,
 }
 

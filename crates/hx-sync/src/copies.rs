@@ -11,7 +11,7 @@ use crate::trace::Trace;
 /// An asynchronous copy that no wait covers in any round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwaited {
-    /// The copy.
+    /// The operation of the copy.
     pub op: OpId,
     /// The shared tensor that it fills.
     pub tensor: TensorId,
@@ -31,7 +31,7 @@ pub(crate) struct Copies {
     waited: BTreeSet<OpId>,
     /// The copies whose group some commit closes.
     closed: BTreeSet<OpId>,
-    /// All waits.
+    /// All waits for copies.
     waits: BTreeSet<OpId>,
     /// The waits that complete at least one group.
     useful: BTreeSet<OpId>,

@@ -69,7 +69,7 @@ pub struct Touch {
 /// Statements to insert before an operation: those selected of `commit()`, `wait(n)` and a barrier, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mend {
-    /// The operation.
+    /// The operation before which they stand.
     pub before: OpId,
     /// Insert `commit()`, which closes the open group of copies.
     pub commit: bool,

@@ -5,7 +5,7 @@ use hx_index::{Atom, Expr, Facts};
 
 use crate::column::Scope;
 
-/// Assumptions about a launch.
+/// The assumptions about a launch under which a trace follows the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     /// The approximate trip count of loops of unknown length. `None` means as many rounds as show the loop's behaviour.

@@ -171,7 +171,7 @@ struct Unwritten {
     parts: Vec<Range>,
     /// Whether an operation has named the tensor. Before that, every path leads here.
     touched: bool,
-    /// Some elements are written.
+    /// Whether some elements of the tensor are written.
     partly: bool,
 }
 

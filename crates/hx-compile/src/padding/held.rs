@@ -35,7 +35,7 @@ impl Edge {
     }
 }
 
-/// Elements beyond an edge.
+/// Elements of a tile that lie beyond an edge of its tensor, with what is known of their value.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Pad {
     pub(crate) region: Region,

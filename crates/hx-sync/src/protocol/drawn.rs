@@ -19,7 +19,7 @@ pub struct Drawn {
     limit: Expr,
     /// The number of blocks of a cluster.
     blocks: i64,
-    /// The number of rounds.
+    /// The number of rounds of the loop over the counter in a block.
     rounds: Symbol,
     /// The first number that a block of the cluster draws.
     first: Symbol,

@@ -110,7 +110,7 @@ enum Queue {
     Copies = 2,
 }
 
-/// A product in flight.
+/// A product that its group has issued and not waited for.
 struct Product {
     op: OpId,
     c: TensorId,
@@ -191,7 +191,7 @@ struct Machine<'a> {
     barriers: BTreeMap<(Option<u32>, Team), BarrierState>,
     /// The agents at each sum over the cluster: by operation, by the first of the blocks, and by scope.
     meetings: BTreeMap<(OpId, u32, Team), Vec<usize>>,
-    /// By block.
+    /// The accesses to shared memory that a later one may meet, by block.
     memory: Vec<Accesses>,
     /// The atomic writes of shared tensors: by block and tensor, the scope that wrote and the knowledge that it released.
     flags: BTreeMap<(u32, TensorId), Vec<(Team, Knowledge)>>,

@@ -100,7 +100,7 @@ fn needs_machine(op: &Op) -> bool {
 
 struct Translator<'a> {
     tile: &'a TileProgram,
-    /// By counter.
+    /// The counters of the program, by their position.
     drawn: &'a [Drawn],
     data: Data<'a>,
 }

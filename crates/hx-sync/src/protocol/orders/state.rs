@@ -34,11 +34,11 @@ pub(super) struct Flying {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Kind {
-    /// A product reads.
+    /// A product, which reads its operands.
     Product,
-    /// A bulk copy from shared memory reads.
+    /// A bulk copy from shared memory, which reads it.
     Store,
-    /// A copy in a group writes; the number of the group.
+    /// A copy in a group, which writes; the number of the group.
     Copy(u32),
 }
 
@@ -57,13 +57,13 @@ pub(super) struct Agent {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub(super) agents: Vec<Agent>,
-    /// By block, pipe, slot.
+    /// The barriers of the stages: by block, pipe and slot.
     pub(super) slots: Vec<Vec<Vec<Slot>>>,
     /// Copies into stages in flight: block, pipe, slot.
     pub(super) fills: Vec<(usize, usize, u32, Flying)>,
     /// By block, turns and group, how often the turn was passed to the group.
     pub(super) passed: Vec<Vec<Vec<u32>>>,
-    /// By block.
+    /// The writers of shared tensors, by block.
     memory: Vec<Memory>,
     /// The scopes that wrote a flag: block, tensor, scope.
     pub(super) raised: BTreeSet<(usize, TensorId, Team)>,
