@@ -20,7 +20,7 @@ pub struct Place {
     /// The tile operation that was running. `None` if the statements belong to no operation.
     pub op: Option<OpId>,
     pub origin: Option<Origin>,
-    /// The operation as text; empty outside of operations.
+    /// The operation as text, or outside of operations a `while` or a draw; empty for other statements.
     pub title: String,
     /// Index of the block along x, y and z; `None` for an error found before any block ran.
     pub block: Option<[u32; 3]>,

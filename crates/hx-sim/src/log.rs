@@ -50,7 +50,7 @@ impl BlockLog {
         BlockLog { number, room, tallies: vec![Tally::default(); entries.len()], ..BlockLog::default() }
     }
 
-    /// Begins a record of `size` bytes for a print.
+    /// Begins a record of `size` bytes for a print; drops it if there is no room.
     pub(crate) fn open(&mut self, entry: usize, size: u64) {
         self.payload = None;
         if self.next + size > self.room {
