@@ -2,7 +2,7 @@
 
 use hx_index::{Expr, Symbol};
 use hx_target::BulkRow;
-use hx_thread::{Bulk, BulkStore, Param, Part, Stmt};
+use hx_thread::{Bulk, BulkStore, Leaf, Param, Part, Stmt};
 
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
@@ -150,7 +150,10 @@ impl Emitter<'_> {
     /// alone executes the body already.
     pub(crate) fn run_by_one_thread(&self, body: &[Stmt]) -> usize {
         let is_alone = |stmt: &&Stmt| {
-            matches!(stmt, Stmt::Expect { .. } | Stmt::Bulk(_) | Stmt::BulkStore(_) | Stmt::BulkCommit)
+            matches!(
+                stmt,
+                Stmt::Leaf(Leaf::Expect { .. } | Leaf::Bulk(_) | Leaf::BulkStore(_) | Leaf::BulkCommit)
+            )
         };
         if self.elected { 0 } else { body.iter().take_while(is_alone).count() }
     }

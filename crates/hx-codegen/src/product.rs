@@ -3,7 +3,7 @@
 
 use hx_index::{Cond, Expr};
 use hx_target::{Completion, Fragment, GemmRow, ReachRow};
-use hx_thread::{Descriptor, Fence, Memory, MultiplyAsync, Registers, Source, Stmt, visit};
+use hx_thread::{Descriptor, Fence, Leaf, Memory, MultiplyAsync, Registers, Source, Stmt, visit_leaves};
 
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
@@ -20,7 +20,7 @@ const ADDRESS_BITS: u32 = 18;
 /// Reports whether a body has asynchronous products.
 pub(crate) fn multiplies(body: &[Stmt]) -> bool {
     let mut found = false;
-    visit(body, &mut |stmt| found |= matches!(stmt, Stmt::MultiplyAsync(_)));
+    visit_leaves(body, &mut |leaf| found |= matches!(leaf, Leaf::MultiplyAsync(_)));
     found
 }
 

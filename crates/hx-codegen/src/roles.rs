@@ -5,7 +5,7 @@
 
 use hx_index::{Expr, Symbol};
 
-use hx_thread::{Lanes, Role, Stmt};
+use hx_thread::{Control, Lanes, Leaf, Role, Stmt};
 use hx_tile::{Scope, ScopeId};
 
 use crate::asm::{Operand, Slots};
@@ -163,10 +163,12 @@ impl Emitter<'_> {
 /// registers. If such a loop is unrolled, the CUDA compiler moves the addresses and guards of all copies out of the loops
 /// around it, two or three registers each, and spills them if the role has few.
 pub(crate) fn copies_only(body: &[Stmt]) -> bool {
-    body.iter().all(|stmt| {
-        let is_part = matches!(stmt, Stmt::AsyncCopy(_) | Stmt::Let { .. });
-        let is_around = matches!(stmt, Stmt::For { .. } | Stmt::If { .. });
-        is_part || is_around && stmt.bodies().all(|body| copies_only(body))
+    body.iter().all(|stmt| match stmt {
+        Stmt::Leaf(leaf) => matches!(leaf, Leaf::AsyncCopy(_) | Leaf::Let { .. }),
+        Stmt::Control(control) => {
+            matches!(control, Control::For { .. } | Control::If { .. })
+                && control.bodies().all(|body| copies_only(body))
+        }
     })
 }
 
@@ -181,15 +183,15 @@ const MANY: i64 = 8;
 
 /// Returns the number of accesses of a body of loads, conversions and stores. `None` if it has other statements.
 fn accesses(body: &[Stmt]) -> Option<i64> {
-    let of = |stmt: &Stmt| {
-        if let Stmt::Group(group) = stmt {
-            accesses(&group.body)
-        } else if let Stmt::For { start, end, body, .. } = stmt {
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::Control(Control::Group(group)) => accesses(&group.body),
+        Stmt::Control(Control::For { start, end, body, .. }) => {
             Some((end.as_const()? - start.as_const()?) * accesses(body)?)
-        } else if matches!(stmt, Stmt::Transfer(_)) {
-            Some(1)
-        } else {
-            matches!(stmt, Stmt::Let { .. } | Stmt::Convert(_) | Stmt::LoadIndex { .. }).then_some(0)
+        }
+        Stmt::Control(_) => None,
+        Stmt::Leaf(Leaf::Transfer(_)) => Some(1),
+        Stmt::Leaf(leaf) => {
+            matches!(leaf, Leaf::Let { .. } | Leaf::Convert(_) | Leaf::LoadIndex { .. }).then_some(0)
         }
     };
     body.iter().map(of).sum()

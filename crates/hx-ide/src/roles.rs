@@ -5,7 +5,7 @@ use hx_compile::{Db, thread_program};
 use hx_hir::{Item, file_items, item_range};
 use hx_syntax::ast::{AstNode, WarpRole};
 use hx_syntax::{SyntaxKind, SyntaxToken};
-use hx_thread::{BarrierKind, Stmt, ThreadProgram, visit};
+use hx_thread::{BarrierKind, Leaf, ThreadProgram, visit_leaves};
 use hx_tile::{Choice, CounterId, OpKind, PipeId, ScopeId, role_text, takes_text};
 
 use crate::Shown;
@@ -109,8 +109,8 @@ pub(crate) fn turns(solved: &Solved<'_>, name: &str) -> Option<String> {
 /// Returns the bytes of the bulk copies that fill a stage of the pipeline `pipe`; `None` if no bulk copy fills it.
 fn bytes_of(threads: &ThreadProgram, pipe: &str) -> Option<u32> {
     let mut found = None;
-    visit(&threads.body, &mut |stmt| {
-        if let Stmt::Expect { barrier, bytes, .. } = stmt
+    visit_leaves(&threads.body, &mut |leaf| {
+        if let Leaf::Expect { barrier, bytes, .. } = leaf
             && threads.barriers.get(*barrier as usize).is_some_and(|barrier| barrier.pipe == pipe)
         {
             found = Some(*bytes);

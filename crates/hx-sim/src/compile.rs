@@ -151,7 +151,7 @@ struct Local {
     binding: Binding,
     /// The value is known once the enclosing unrolled loops are expanded.
     fixed: bool,
-    /// [`Stmt::Assign`](hx_thread::Stmt::Assign) may change it.
+    /// [`Leaf::Assign`](hx_thread::Leaf::Assign) may change it.
     changes: bool,
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use hx_dtype::DType;
 use hx_index::{EvalError, Expr, Symbol};
 
-use hx_thread::{LogContents, LogPlan, Param, Stmt, ThreadProgram, Transfer};
+use hx_thread::{Control, Leaf, LogContents, LogPlan, Param, Stmt, ThreadProgram, Transfer};
 use rayon::prelude::*;
 
 use crate::code::Code;
@@ -53,12 +53,12 @@ pub enum Argument {
 pub fn depends_on_seed(program: &ThreadProgram) -> bool {
     let mut found = !program.barriers.is_empty();
     hx_thread::visit(&program.body, &mut |stmt| {
-        found |= matches!(stmt, Stmt::Roles(_) | Stmt::MultiplyAsync(_));
-        if let Stmt::Transfer(Transfer { row, atomic: Some(used), address, .. }) = stmt {
+        found |= matches!(stmt, Stmt::Control(Control::Roles(_)) | Stmt::Leaf(Leaf::MultiplyAsync(_)));
+        if let Stmt::Leaf(Leaf::Transfer(Transfer { row, atomic: Some(used), address, .. })) = stmt {
             let sums = program.memory_dtype(address.memory).is_some_and(DType::is_float);
             found |= sums || communicates(row, used);
         }
-        if let Stmt::BulkStore(store) = stmt {
+        if let Stmt::Leaf(Leaf::BulkStore(store)) = stmt {
             found |= !store.row.adds.is_empty();
         }
     });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use hx_thread::{Body, Stmt, ThreadProgram, visit};
+use hx_thread::{Body, Control, Stmt, ThreadProgram, visit};
 use hx_tile::OpId;
 
 use crate::report::{Counters, Report, byte_count};
@@ -67,7 +67,7 @@ impl Report {
 /// Collects the operations of a program with their titles.
 fn operations<'p>(body: &'p Body, out: &mut Vec<(OpId, &'p str)>) {
     visit(body, &mut |stmt| {
-        if let Stmt::Group(group) = stmt {
+        if let Stmt::Control(Control::Group(group)) = stmt {
             out.push((group.op, &group.title));
         }
     });

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hx_thread::{Memory, Stmt, visit};
+use hx_thread::{Control, Memory, Stmt, visit, visit_leaves};
 use hx_tile::{Completion, OpId, TensorId};
 
 use crate::event::Event;
@@ -138,9 +138,9 @@ fn join(groups: &mut Vec<Group>, mut other: Vec<Group>) {
 pub(crate) fn never_written(body: &[Stmt], buffers: usize) -> Vec<(usize, OpId)> {
     let (mut read, mut written) = (BTreeMap::new(), BTreeSet::new());
     visit(body, &mut |stmt| {
-        let Stmt::Group(group) = stmt else { return };
-        visit(&group.body, &mut |stmt| {
-            for touch in stmt.effects().touches {
+        let Stmt::Control(Control::Group(group)) = stmt else { return };
+        visit_leaves(&group.body, &mut |leaf| {
+            for touch in leaf.description().touches {
                 let Memory::Shared(buffer) = touch.address.memory else { continue };
                 let buffer = buffer as usize;
                 if buffer >= buffers {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::Expr;
-use hx_thread::{Role, SharedBuffer, Stmt, ThreadProgram};
+use hx_thread::{Control, Leaf, Role, SharedBuffer, Stmt, ThreadProgram};
 use hx_tile::{OpId, Order, Scope, TensorId, TensorKind, TileProgram};
 
 use crate::check::{Rules, check, check_all};
@@ -46,10 +46,13 @@ pub fn find(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dy
 /// Returns the program of each role, as if its threads were a block, and the number of its first thread. The first group of a
 /// role stands for all: they run the same statements, and each has memory of its own.
 fn roles(threads: &ThreadProgram) -> Vec<(u32, ThreadProgram)> {
-    let Some(Stmt::Roles(roles)) = threads.body.last() else { return Vec::new() };
+    let Some(Stmt::Control(Control::Roles(roles))) = threads.body.last() else { return Vec::new() };
     let alone = |role: &Role| {
         let scope = threads.scope(role.scope);
-        let first = role.index.iter().map(|index| Stmt::Let { var: index.clone(), value: Expr::default() });
+        let first = role
+            .index
+            .iter()
+            .map(|index| Stmt::Leaf(Leaf::Let { var: index.clone(), value: Expr::default() }));
         let body = first.chain(role.body.iter().cloned()).collect();
         (scope.first, ThreadProgram { scopes: vec![Scope::block(scope.threads)], body, ..threads.clone() })
     };

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use hx_index::{Atom, Cond, Expr, Symbol, gcd};
-use hx_thread::{Address, Barrier, Drawn, Memory, Stmt, Touch, visit};
+use hx_thread::{Address, Barrier, Control, Drawn, Leaf, Memory, Stmt, Touch, visit, visit_leaves};
 use hx_tile::{OpId, Order};
 
 /// Collects the locals that the body changes by assignments of integers.
 pub(crate) fn assigned(body: &[Stmt], out: &mut Vec<Symbol>) {
-    visit(body, &mut |stmt| {
-        if let Stmt::Assign { var, .. } = stmt {
+    visit_leaves(body, &mut |leaf| {
+        if let Leaf::Assign { var, .. } = leaf {
             out.push(var.clone());
         }
     });
@@ -18,8 +18,8 @@ pub(crate) fn assigned(body: &[Stmt], out: &mut Vec<Symbol>) {
 /// Returns the largest number of groups that a wait in the body leaves in flight.
 pub(crate) fn deepest_wait(body: &[Stmt]) -> u32 {
     let mut deepest = 0;
-    visit(body, &mut |stmt| {
-        if let Stmt::Wait { groups } = stmt {
+    visit_leaves(body, &mut |leaf| {
+        if let Leaf::Wait { groups } = leaf {
             deepest = deepest.max(*groups);
         }
     });
@@ -29,20 +29,17 @@ pub(crate) fn deepest_wait(body: &[Stmt]) -> u32 {
 /// Reports whether the body begins asynchronous copies.
 pub(crate) fn copies(body: &[Stmt]) -> bool {
     let mut copies = false;
-    visit(body, &mut |stmt| copies |= matches!(stmt, Stmt::AsyncCopy(_)));
+    visit_leaves(body, &mut |leaf| copies |= matches!(leaf, Leaf::AsyncCopy(_)));
     copies
 }
 
 /// Returns the symbols that a launch decides and that addresses or local integers of the body mention.
 pub(crate) fn launch_symbols(body: &[Stmt]) -> BTreeSet<Symbol> {
     let mut symbols = BTreeSet::new();
-    visit(body, &mut |stmt| {
-        for touch in stmt.effects().touches {
-            symbols.extend(touch.address.offset.symbols());
-        }
-        if let Stmt::Let { value, .. } | Stmt::Uniform { value, .. } | Stmt::Assign { value, .. } = stmt {
-            symbols.extend(value.symbols());
-        }
+    visit_leaves(body, &mut |leaf| {
+        let described = leaf.description();
+        symbols.extend(described.touches.iter().flat_map(|touch| touch.address.offset.symbols()));
+        symbols.extend(described.local.and_then(|local| local.value).into_iter().flat_map(Expr::symbols));
     });
     symbols.retain(|symbol| !matches!(symbol, Symbol::Var(..) | Symbol::Thread));
     symbols
@@ -51,8 +48,8 @@ pub(crate) fn launch_symbols(body: &[Stmt]) -> BTreeSet<Symbol> {
 /// Returns the number of stages of each ring whose barriers the body waits for.
 pub(crate) fn rings(body: &[Stmt], barriers: &[Barrier]) -> BTreeSet<i64> {
     let mut rings = BTreeSet::new();
-    visit(body, &mut |stmt| {
-        if let Stmt::Await { barrier, .. } = stmt {
+    visit_leaves(body, &mut |leaf| {
+        if let Leaf::Await { barrier, .. } = leaf {
             rings.extend(barriers.get(*barrier as usize).map(|barrier| i64::from(barrier.stages)));
         }
     });
@@ -63,8 +60,8 @@ pub(crate) fn rings(body: &[Stmt], barriers: &[Barrier]) -> BTreeSet<i64> {
 /// that role waited for the pipeline's other barrier before, on which these threads arrived for the same stage.
 pub(crate) fn told_by(body: &[Stmt], barriers: &[Barrier], barrier: u32) -> u32 {
     let mut arrives = false;
-    visit(body, &mut |stmt| {
-        arrives |= matches!(stmt, Stmt::Arrive { barrier: own, .. } if *own == barrier);
+    visit_leaves(body, &mut |leaf| {
+        arrives |= matches!(leaf, Leaf::Arrive { barrier: own, .. } if *own == barrier);
     });
     let Some(own) = barriers.get(barrier as usize).filter(|_| !arrives) else { return barrier };
     let other = barriers.iter().position(|other| other.pipe == own.pipe && other.kind != own.kind);
@@ -74,14 +71,14 @@ pub(crate) fn told_by(body: &[Stmt], barriers: &[Barrier], barrier: u32) -> u32 
 /// Reports whether the body closes groups of copies.
 pub(crate) fn closes_groups(body: &[Stmt]) -> bool {
     let mut closes = false;
-    visit(body, &mut |stmt| closes |= matches!(stmt, Stmt::Commit));
+    visit_leaves(body, &mut |leaf| closes |= matches!(leaf, Leaf::Commit));
     closes
 }
 
 /// Reports whether the body closes groups of copies and neither waits nor has a barrier.
 pub(crate) fn begins_copies_only(body: &[Stmt]) -> bool {
     let (mut commits, mut waits) = (false, false);
-    visit(body, &mut |stmt| match stmt.effects().order {
+    visit_leaves(body, &mut |leaf| match leaf.description().order {
         Order::Close => commits = true,
         Order::Wait(_) | Order::Scope | Order::Warp | Order::Await | Order::WaitStores { .. } => waits = true,
         Order::WaitProducts(_) | Order::Arrive | Order::Nothing => {}
@@ -93,9 +90,9 @@ pub(crate) fn begins_copies_only(body: &[Stmt]) -> bool {
 pub(crate) fn touches_shared(body: &[Stmt]) -> bool {
     let shared = |touch: &Touch<'_>| matches!(touch.address.memory, Memory::Shared(_));
     let mut touches = false;
-    visit(body, &mut |stmt| {
-        let effects = stmt.effects();
-        touches |= effects.order != Order::Nothing || effects.touches.iter().any(shared);
+    visit_leaves(body, &mut |leaf| {
+        let described = leaf.description();
+        touches |= described.order != Order::Nothing || described.touches.iter().any(shared);
     });
     touches
 }
@@ -105,8 +102,8 @@ pub(crate) fn touches_shared(body: &[Stmt]) -> bool {
 pub(crate) fn commit_of(then: &[Stmt], otherwise: &[Stmt]) -> Option<OpId> {
     let direct = |body: &[Stmt]| -> Vec<OpId> {
         let commits = body.iter().filter_map(|stmt| {
-            let Stmt::Group(group) = stmt else { return None };
-            matches!(group.body.as_slice(), [Stmt::Commit]).then_some(group.op)
+            let Stmt::Control(Control::Group(group)) = stmt else { return None };
+            matches!(group.body.as_slice(), [Stmt::Leaf(Leaf::Commit)]).then_some(group.op)
         });
         commits.collect()
     };
@@ -136,16 +133,17 @@ pub(crate) fn rounds(body: &[Stmt], counter: Option<&Symbol>, buffer: Option<u32
         Memory::Shared(of) => buffer.is_none_or(|buffer| of == buffer),
         Memory::Global(_) => false,
     };
-    visit(body, &mut |stmt| {
-        if let Stmt::If { cond, .. } = stmt {
-            changes.condition(cond);
-        } else if let Stmt::Let { value, .. } | Stmt::Uniform { value, .. } | Stmt::Assign { value, .. } =
-            stmt
-        {
-            changes.expr(value);
-        }
-        for touch in stmt.effects().touches.iter().filter(|touch| counts(touch.address)) {
-            changes.expr(&touch.address.offset);
+    visit(body, &mut |stmt| match stmt {
+        Stmt::Control(Control::If { cond, .. }) => changes.condition(cond),
+        Stmt::Control(_) => {}
+        Stmt::Leaf(leaf) => {
+            let described = leaf.description();
+            if let Some(value) = described.local.and_then(|local| local.value) {
+                changes.expr(value);
+            }
+            for touch in described.touches.iter().filter(|touch| counts(touch.address)) {
+                changes.expr(&touch.address.offset);
+            }
         }
     });
     changes.rounds
@@ -154,8 +152,8 @@ pub(crate) fn rounds(body: &[Stmt], counter: Option<&Symbol>, buffer: Option<u32
 /// Returns the shared buffers that the body accesses.
 pub(crate) fn buffers(body: &[Stmt]) -> BTreeSet<u32> {
     let mut buffers = BTreeSet::new();
-    visit(body, &mut |stmt| {
-        buffers.extend(stmt.effects().touches.iter().filter_map(|touch| match touch.address.memory {
+    visit_leaves(body, &mut |leaf| {
+        buffers.extend(leaf.description().touches.iter().filter_map(|touch| match touch.address.memory {
             Memory::Shared(buffer) => Some(buffer),
             Memory::Global(_) => None,
         }));
@@ -167,11 +165,11 @@ pub(crate) fn buffers(body: &[Stmt]) -> BTreeSet<u32> {
 pub(crate) fn nests(body: &[Stmt]) -> bool {
     let mut nests = false;
     visit(body, &mut |stmt| {
-        if let Stmt::For { start, end, body, .. } = stmt {
+        if let Stmt::Control(Control::For { start, end, body, .. }) = stmt {
             nests |= (end.clone() - start.clone()).as_const().is_none() && touches_shared(body);
-        } else if let Stmt::While { body, .. } = stmt {
+        } else if let Stmt::Control(Control::While { body, .. }) = stmt {
             nests |= touches_shared(body);
-        } else if let Stmt::Drawn(drawn) = stmt {
+        } else if let Stmt::Control(Control::Drawn(drawn)) = stmt {
             nests |= touches_shared(&drawn.body);
         }
     });
@@ -184,7 +182,7 @@ pub(crate) fn nests_again(body: &[Stmt]) -> bool {
     visit(body, &mut |stmt| {
         again |= matches!(
             stmt,
-            Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::Drawn(Drawn { body, .. }) if nests(body)
+            Stmt::Control(Control::For { body, .. } | Control::While { body, .. } | Control::Drawn(Drawn { body, .. })) if nests(body)
         );
     });
     again

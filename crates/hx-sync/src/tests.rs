@@ -4,7 +4,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_thread::{
-    Address, Group, Memory, RegId, RegisterArray, Registers, SharedBuffer, Stmt, ThreadProgram, Transfer,
+    Address, Control, Group, Leaf, Memory, RegId, RegisterArray, Registers, SharedBuffer, Stmt,
+    ThreadProgram, Transfer,
 };
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
@@ -30,20 +31,20 @@ fn first_warp() -> Cond {
 }
 
 fn choose(then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Stmt {
-    Stmt::If { cond: first_warp(), then, otherwise }
+    Stmt::Control(Control::If { cond: first_warp(), then, otherwise })
 }
 
 fn transfer(row: &str, offset: Expr) -> Stmt {
     let registers = Registers { array: RegId(0), base: c(0), offsets: vec![0] };
     let address = Address { memory: Memory::Shared(0), offset };
-    Stmt::Transfer(Transfer {
+    Stmt::Leaf(Leaf::Transfer(Transfer {
         row: hx_target::row(row),
         registers,
         address,
         guard: Cond::True,
         pad: 0,
         atomic: None,
-    })
+    }))
 }
 
 fn write(offset: Expr) -> Stmt {
@@ -89,16 +90,24 @@ fn check_program(body: Vec<Stmt>, want: Expect) {
 /// Makes every statement but branches and loops an operation.
 fn grouped(body: Vec<Stmt>, ops: &mut u32) -> Vec<Stmt> {
     let mut group = |stmt: Stmt| match stmt {
-        Stmt::If { cond, then, otherwise } => {
+        Stmt::Control(Control::If { cond, then, otherwise }) => {
             let (then, otherwise) = (grouped(then, ops), grouped(otherwise, ops));
-            Stmt::If { cond, then, otherwise }
+            Stmt::Control(Control::If { cond, then, otherwise })
         }
-        Stmt::While { cond, body, origin } => Stmt::While { cond, body: grouped(body, ops), origin },
-        Stmt::Let { .. } | Stmt::Assign { .. } => stmt,
+        Stmt::Control(Control::While { cond, body, origin }) => {
+            Stmt::Control(Control::While { cond, body: grouped(body, ops), origin })
+        }
+        Stmt::Leaf(Leaf::Let { .. } | Leaf::Assign { .. }) => stmt,
         stmt => {
             *ops += 1;
             let (op, origin) = (OpId(*ops - 1), Origin(*ops));
-            Stmt::Group(Group { op, scope: ScopeId::BLOCK, origin, title: String::new(), body: vec![stmt] })
+            Stmt::Control(Control::Group(Group {
+                op,
+                scope: ScopeId::BLOCK,
+                origin,
+                title: String::new(),
+                body: vec![stmt],
+            }))
         }
     };
     body.into_iter().map(&mut group).collect()
@@ -113,7 +122,11 @@ fn each_thread_takes_its_own_way() {
     );
     // Each warp writes half of the tensor.
     check_program(
-        vec![choose(vec![write(lane())], vec![write(c(32) + lane())]), Stmt::Barrier, read(c(63) - thread())],
+        vec![
+            choose(vec![write(lane())], vec![write(c(32) + lane())]),
+            Stmt::Leaf(Leaf::Barrier),
+            read(c(63) - thread()),
+        ],
         expect![""],
     );
 }
@@ -121,17 +134,20 @@ fn each_thread_takes_its_own_way() {
 #[test]
 fn a_barrier_joins_the_warps_that_pass_it() {
     let mirrored = |barrier| vec![write(thread()), barrier, read(c(63) - thread())];
-    check_program(mirrored(Stmt::Barrier), expect![""]);
+    check_program(mirrored(Stmt::Leaf(Leaf::Barrier)), expect![""]);
     check_program(
-        mirrored(choose(vec![Stmt::Barrier], vec![])),
+        mirrored(choose(vec![Stmt::Leaf(Leaf::Barrier)], vec![])),
         expect!["s[63]: write #0 by thread 63, read #2 by thread 0\n"],
     );
     // A barrier of the first warp orders what its own lanes do.
     let swapped = |barrier| {
         vec![choose(vec![write(lane()), barrier, read(c(31) - lane())], vec![write(c(32) + lane())])]
     };
-    check_program(swapped(Stmt::WarpBarrier), expect![""]);
-    check_program(swapped(Stmt::Commit), expect!["s[31]: write #0 by thread 31, read #2 by thread 0\n"]);
+    check_program(swapped(Stmt::Leaf(Leaf::WarpBarrier)), expect![""]);
+    check_program(
+        swapped(Stmt::Leaf(Leaf::Commit)),
+        expect!["s[31]: write #0 by thread 31, read #2 by thread 0\n"],
+    );
 }
 
 #[test]
@@ -141,11 +157,15 @@ fn each_thread_leaves_a_loop_when_its_condition_fails() {
     let warp = thread().div(&c(32), &Facts::default());
     // The first warp runs two rounds, the second warp one. Both write the word of the round.
     let rounds = |place: Expr| {
-        let next = Stmt::Assign { var: n.clone(), value: count.clone() + c(1) };
+        let next = Stmt::Leaf(Leaf::Assign { var: n.clone(), value: count.clone() + c(1) });
         let goes_on = Cond::Cmp(CmpOp::Lt, count.clone(), c(2));
         vec![
-            Stmt::Let { var: n.clone(), value: warp.clone() },
-            Stmt::While { cond: goes_on, body: vec![choose_lane(write(place)), next], origin: None },
+            Stmt::Leaf(Leaf::Let { var: n.clone(), value: warp.clone() }),
+            Stmt::Control(Control::While {
+                cond: goes_on,
+                body: vec![choose_lane(write(place)), next],
+                origin: None,
+            }),
         ]
     };
     check_program(rounds(count.clone()), expect!["s[1]: write #0 by thread 32, write #0 by thread 0\n"]);
@@ -154,7 +174,11 @@ fn each_thread_leaves_a_loop_when_its_condition_fails() {
 
 /// Runs a statement in the first lane of each warp.
 fn choose_lane(stmt: Stmt) -> Stmt {
-    Stmt::If { cond: Cond::Cmp(CmpOp::Eq, lane(), c(0)), then: vec![stmt], otherwise: vec![] }
+    Stmt::Control(Control::If {
+        cond: Cond::Cmp(CmpOp::Eq, lane(), c(0)),
+        then: vec![stmt],
+        otherwise: vec![],
+    })
 }
 
 #[test]
@@ -167,7 +191,7 @@ fn all_lanes_take_part_in_a_collective_access() {
         in_first_warp(vec![rows(), own()]),
         expect!["s[0]: read #0 by the warp of thread 0, write #1 by thread 0\n"],
     );
-    check_program(in_first_warp(vec![rows(), Stmt::WarpBarrier, own()]), expect![""]);
+    check_program(in_first_warp(vec![rows(), Stmt::Leaf(Leaf::WarpBarrier), own()]), expect![""]);
     // An earlier read by the thread alone does not hide it.
     check_program(
         in_first_warp(vec![choose_lane(read(thread())), rows(), own()]),

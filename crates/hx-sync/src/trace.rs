@@ -6,7 +6,7 @@ mod loops;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Atom, Cond, Expr, Facts, Symbol};
-use hx_thread::{Address, Group, Stmt, ThreadProgram, Warps};
+use hx_thread::{Address, Control, Group, Leaf, Stmt, ThreadProgram, Warps};
 use hx_tile::{Completion, OpId};
 
 use crate::column::{Column, Named, Scope, is_among};
@@ -235,80 +235,92 @@ impl<'a> Tracer<'a, '_> {
 
     fn stmt(&mut self, stmt: &'a Stmt, out: &mut Vec<Event>) {
         match stmt {
-            Stmt::Group(group) => self.group(group, out),
-            Stmt::Let { var, value } | Stmt::Uniform { var, value } => self.name(var, value),
-            Stmt::Assign { var, value } => {
+            Stmt::Control(control) => self.control(control, out),
+            Stmt::Leaf(leaf) => self.leaf(leaf, out),
+        }
+    }
+
+    fn control(&mut self, control: &'a Control, out: &mut Vec<Event>) {
+        match control {
+            Control::Group(group) => self.group(group, out),
+            Control::For { var, start, end, body, .. } => self.counted((var, None), start, end, body, out),
+            Control::Drawn(drawn) => self.drawn(drawn, out),
+            Control::While { cond, body, .. } => self.repeated(cond, body, out),
+            Control::If { cond, then, otherwise } => self.branch(cond, then, otherwise, out),
+            // The trace follows threads that run the same statements.
+            Control::Roles(_) => self.trace.complete = false,
+        }
+    }
+
+    fn leaf(&mut self, leaf: &'a Leaf, out: &mut Vec<Event>) {
+        match leaf {
+            Leaf::Let { var, value } | Leaf::Uniform { var, value } => self.name(var, value),
+            Leaf::Assign { var, value } => {
                 self.scope.assign(var, value);
                 self.data.remove(var);
             }
-            Stmt::LoadInteger { var, address } => {
+            Leaf::LoadInteger { var, address } => {
                 self.global(address, false);
                 self.scope.read(var);
                 self.comes_from_data(var);
             }
-            Stmt::LoadIndex { var, address, guard } => self.load_index(var, address, guard, out),
+            Leaf::LoadIndex { var, address, guard } => self.load_index(var, address, guard, out),
             // Threads that look up elements may find any, and different ones.
-            Stmt::ReadIndex { var, .. } => self.scope.unknown(var),
+            Leaf::ReadIndex { var, .. } => self.scope.unknown(var),
             // Numbers computed from data are known only at run time.
-            Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => {
+            Leaf::LetNumber { var, .. } | Leaf::AssignNumber { var, .. } => {
                 self.scope.forget(var);
                 self.comes_from_data(var);
             }
-            Stmt::For { var, start, end, body, .. } => self.counted((var, None), start, end, body, out),
-            Stmt::Drawn(drawn) => self.drawn(drawn, out),
-            Stmt::While { cond, body, .. } => self.repeated(cond, body, out),
-            Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise, out),
             // A barrier inside another operation comes from the compiler and orders only its scratch memory.
-            Stmt::Barrier if (self.is_sync)(self.op) => {
+            Leaf::Barrier if (self.is_sync)(self.op) => {
                 self.trace.barriers.insert(self.op);
                 out.push(Event::Barrier(self.op));
             }
-            Stmt::WarpBarrier => out.push(Event::WarpBarrier),
-            Stmt::Commit => out.push(Event::Commit(self.op)),
-            Stmt::Wait { groups } => out.push(Event::Wait(self.op, *groups)),
-            Stmt::Transfer(transfer) => self.transfer(transfer, out),
-            Stmt::AsyncCopy(copy) => self.async_copy(copy, out),
-            Stmt::MultiplyAsync(product) => self.product(product, out),
-            Stmt::CommitProducts => out.push(Event::CommitProducts),
-            Stmt::WaitProducts { leave, .. } => out.push(Event::WaitProducts(*leave)),
-            Stmt::Barrier
-            | Stmt::Multiply(_)
-            | Stmt::Fence(_)
-            | Stmt::Convert(_)
-            | Stmt::Fill(_)
-            | Stmt::Compute(_)
-            | Stmt::Exchange(_)
+            Leaf::WarpBarrier => out.push(Event::WarpBarrier),
+            Leaf::Commit => out.push(Event::Commit(self.op)),
+            Leaf::Wait { groups } => out.push(Event::Wait(self.op, *groups)),
+            Leaf::Transfer(transfer) => self.transfer(transfer, out),
+            Leaf::AsyncCopy(copy) => self.async_copy(copy, out),
+            Leaf::MultiplyAsync(product) => self.product(product, out),
+            Leaf::CommitProducts => out.push(Event::CommitProducts),
+            Leaf::WaitProducts { leave, .. } => out.push(Event::WaitProducts(*leave)),
+            Leaf::Barrier
+            | Leaf::Multiply(_)
+            | Leaf::Fence(_)
+            | Leaf::Convert(_)
+            | Leaf::Fill(_)
+            | Leaf::Compute(_)
+            | Leaf::Exchange(_)
             // `Log` and `Put` read registers and write a buffer that no other statement accesses.
-            | Stmt::Log(_)
-            | Stmt::Put(_) => {}
+            | Leaf::Log(_)
+            | Leaf::Put(_) => {}
             // The slots of a sum over the cluster are no tensor of the source, and its barriers order nothing else.
-            Stmt::Send(_) => {}
-            Stmt::Await { barrier, .. } | Stmt::Arrive { barrier, .. } if self.sums(*barrier) => {}
-            Stmt::Await { barrier, index, .. } => {
+            Leaf::Send(_) => {}
+            Leaf::Await { barrier, .. } | Leaf::Arrive { barrier, .. } if self.sums(*barrier) => {}
+            Leaf::Await { barrier, index, .. } => {
                 let of = scan::told_by(&self.program.body, &self.program.barriers, *barrier);
                 self.at_stage(index, |stage| Event::Await(of, stage), out);
             }
-            Stmt::Arrive { barrier, index, by, .. } => {
+            Leaf::Arrive { barrier, index, by, .. } => {
                 self.at_stage(index, |stage| Event::Arrive(*barrier, stage, *by), out);
             }
             // [`crate::protocol`] follows bulk copies. The threads that read a stage learn from no thread that it is full.
-            Stmt::Expect { .. } => {}
-            // These statements order launches, not threads.
-            Stmt::WaitPrevious | Stmt::AllowNext => {}
+            Leaf::Expect { .. } => {}
+            // These leaves order launches, not threads.
+            Leaf::WaitPrevious | Leaf::AllowNext => {}
             // Nothing else accesses a ticket, and a ticket orders nothing.
-            Stmt::Draw(_) => {}
+            Leaf::Draw(_) => {}
             // The threads of a group take their turn together, so it is a barrier of theirs as well.
-            Stmt::NamedSync { .. } => {
+            Leaf::NamedSync { .. } => {
                 out.push(Event::Barrier(self.op));
                 self.trace.complete = false;
             }
-            // The trace follows threads that run the same statements.
-            Stmt::Roles(_)
-            | Stmt::NamedArrive { .. }
-            | Stmt::Bulk(_)
-            | Stmt::BulkStore(_)
-            | Stmt::BulkCommit
-            | Stmt::BulkWait { .. } => self.trace.complete = false,
+            Leaf::NamedArrive { .. }
+            | Leaf::Bulk(_)
+            | Leaf::BulkStore(_)
+            | Leaf::BulkCommit
+            | Leaf::BulkWait { .. } => self.trace.complete = false,
         }
     }
 

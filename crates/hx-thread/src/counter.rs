@@ -1,9 +1,7 @@
-//! Counters as the threads of a block use them: a ring of tickets in shared memory, and the loops over it.
+//! Counters as the threads of a block use them: a ring of tickets in shared memory. [`crate::Drawn`] is a loop over one.
 
-use hx_index::{Expr, Symbol};
+use hx_index::Expr;
 use hx_tile::{Origin, TICKET_BYTES, TICKETS};
-
-use crate::Body;
 
 /// A counter in global memory, and the ring in shared memory in which a block keeps the numbers that it drew.
 ///
@@ -47,24 +45,4 @@ pub struct Draw {
     pub counter: u32,
     pub index: Expr,
     pub parity: Expr,
-}
-
-/// Runs a body for each number that the block draws. Before each round every thread of the scope
-///
-/// 1. waits until the phase of parity `parity` of the full barrier of ticket `index` is complete;
-/// 3. that thread arrives on the ticket's empty barrier;
-/// 4. leaves the loop if `var` is not below the counter's limit.
-///
-/// `index` and `parity` are evaluated anew before each round: the body moves the locals in them on. In the body,
-/// `0 <= var < limit`. A ticket orders no accesses but its own.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Drawn {
-    pub var: Symbol,
-    /// Position in [`ThreadProgram::counters`](crate::ThreadProgram::counters).
-    pub counter: u32,
-    pub index: Expr,
-    pub parity: Expr,
-    /// The place of the loop.
-    pub origin: Origin,
-    pub body: Body,
 }

@@ -13,21 +13,27 @@ mod address;
 mod bulk;
 mod clock;
 mod counter;
-mod effects;
+mod description;
+mod instruction;
 mod log;
 mod lower;
 mod marks;
 mod phase;
 mod program;
 mod reached;
+mod stmt;
 mod text;
 mod walk;
 
 pub use address::{Address, Memory};
 pub use bulk::{Bulk, BulkStore, Part, TensorMap};
 pub use clock::{Clock, Epoch, Knowledge, Known, Warps};
-pub use counter::{Counter, Draw, Drawn};
-pub use effects::{Effects, Touch};
+pub use counter::{Counter, Draw};
+pub use description::{Description, Local, Touch};
+pub use instruction::{
+    Arrivals, AsyncCopy, AtomicUse, Compute, Convert, Descriptor, Exchange, Fence, Fill, Lane, Multiply,
+    MultiplyAsync, Put, RegId, Registers, SendChunk, Source, Transfer, Waiters,
+};
 pub use log::{
     FAILURE_SHIFTS, Failed, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind,
     LogPlan, LogValue, Printed, areas_word, assertion_word, failure_key, record_bytes, sides_word,
@@ -35,11 +41,8 @@ pub use log::{
 pub use lower::{LowerError, lower};
 pub use marks::{Mark, Pair};
 pub use phase::Phase;
-pub use program::{
-    Arrivals, AsyncCopy, AtomicUse, Barrier, BarrierKind, Body, Compute, Convert, Descriptor, Exchange,
-    Fence, Fill, Group, Lane, Lanes, Log, Multiply, MultiplyAsync, Param, Put, RegId, RegisterArray,
-    Registers, Role, SendChunk, SharedBuffer, Source, Stmt, TensorParam, ThreadProgram, Transfer, Waiters,
-};
+pub use program::{Barrier, BarrierKind, Param, RegisterArray, SharedBuffer, TensorParam, ThreadProgram};
 pub use reached::Runs;
+pub use stmt::{Body, Control, Drawn, Group, Lanes, Leaf, Log, Role, Stmt};
 pub use text::emit_thread;
-pub use walk::{assigned, counted, visit};
+pub use walk::{assigned, counted, visit, visit_leaves};

@@ -7,8 +7,8 @@ use hx_target::SwizzleMode;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
-    Address, Arrivals, AtomicUse, Bulk, Descriptor, Draw, Drawn, Fence, Lane, Lanes, LogKind, Memory,
-    MultiplyAsync, Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram, Waiters,
+    Address, Arrivals, AtomicUse, Bulk, Control, Descriptor, Draw, Drawn, Fence, Lane, Lanes, Leaf, LogKind,
+    Memory, MultiplyAsync, Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram, Waiters,
 };
 
 /// Returns the program as text, one statement a line.
@@ -83,16 +83,16 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
         let _ = writeln!(out, "{indent}{}", line(program, stmt));
         match stmt {
             // A group attributes its statements to an operation and opens no block.
-            Stmt::Group(g) => body_text(program, &g.body, depth, out),
-            Stmt::If { then, otherwise, .. } => {
+            Stmt::Control(Control::Group(g)) => body_text(program, &g.body, depth, out),
+            Stmt::Control(Control::If { then, otherwise, .. }) => {
                 body_text(program, then, depth + 1, out);
                 if !otherwise.is_empty() {
                     let _ = writeln!(out, "{indent}else");
                     body_text(program, otherwise, depth + 1, out);
                 }
             }
-            Stmt::Log(l) => body_text(program, &l.body, depth + 1, out),
-            Stmt::Roles(roles) => {
+            Stmt::Leaf(Leaf::Log(l)) => body_text(program, &l.body, depth + 1, out),
+            Stmt::Control(Control::Roles(roles)) => {
                 for role in roles {
                     let _ = writeln!(out, "{indent}{}", role_text(program, role));
                     body_text(program, &role.body, depth + 1, out);
@@ -105,97 +105,109 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
 
 /// Formats a statement without the statements in it.
 fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
-    let registers = |r: &Registers| registers_text(program, r);
-    let address = |a: &Address| address_text(program, a);
     match stmt {
-        Stmt::Group(g) if g.scope == ScopeId::BLOCK => format!("// #{} {}", g.op.0, g.title),
-        Stmt::Group(g) => format!("// #{} {} in scope {}", g.op.0, g.title, g.scope.0),
-        Stmt::Let { var, value } => format!("let {var} = {value}"),
-        Stmt::For { var, start, end, unroll, .. } => {
+        Stmt::Control(control) => head_text(program, control),
+        Stmt::Leaf(leaf) => leaf_text(program, leaf),
+    }
+}
+
+fn head_text(program: &ThreadProgram, control: &Control) -> String {
+    match control {
+        Control::Group(g) if g.scope == ScopeId::BLOCK => format!("// #{} {}", g.op.0, g.title),
+        Control::Group(g) => format!("// #{} {} in scope {}", g.op.0, g.title, g.scope.0),
+        Control::For { var, start, end, unroll, .. } => {
             format!("for {var} in {start}..{end}{}", if *unroll { " unroll" } else { "" })
         }
-        Stmt::If { cond, .. } => format!("if {cond}"),
-        Stmt::While { cond, .. } => format!("while {cond}"),
-        Stmt::Barrier => "barrier".to_owned(),
-        Stmt::WarpBarrier => "warp barrier".to_owned(),
-        Stmt::Commit => "commit".to_owned(),
-        Stmt::Wait { groups } => format!("wait {groups}"),
-        Stmt::Transfer(t) => {
+        Control::If { cond, .. } => format!("if {cond}"),
+        Control::While { cond, .. } => format!("while {cond}"),
+        Control::Drawn(Drawn { var, counter, index, parity, .. }) => {
+            let counter = counter_text(program, *counter);
+            format!("for {var} from {counter}[{index}] when full, parity {parity}")
+        }
+        Control::Roles(_) => "roles".to_owned(),
+    }
+}
+
+fn leaf_text(program: &ThreadProgram, leaf: &Leaf) -> String {
+    let registers = |r: &Registers| registers_text(program, r);
+    let address = |a: &Address| address_text(program, a);
+    match leaf {
+        Leaf::Let { var, value } => format!("let {var} = {value}"),
+        Leaf::Barrier => "barrier".to_owned(),
+        Leaf::WarpBarrier => "warp barrier".to_owned(),
+        Leaf::Commit => "commit".to_owned(),
+        Leaf::Wait { groups } => format!("wait {groups}"),
+        Leaf::Transfer(t) => {
             let guard = guard_text("if", &t.guard);
             let atomic = t.atomic.as_ref().map_or(String::new(), |atomic| atomic_text(program, atomic));
             format!("{} {} <> {}{atomic}{guard}", t.row, registers(&t.registers), address(&t.address))
         }
-        Stmt::AsyncCopy(c) => {
+        Leaf::AsyncCopy(c) => {
             let guards = guard_text("if", &c.active) + &guard_text("inside", &c.inside);
             format!("{} {} <- {}{guards}", c.row, address(&c.dst), address(&c.src))
         }
-        Stmt::Bulk(b) => bulk_text(program, b),
-        Stmt::BulkStore(b) => {
+        Leaf::Bulk(b) => bulk_text(program, b),
+        Leaf::BulkStore(b) => {
             format!("{} {} <- {}", b.row, part_text(program, &b.to), address(&b.address))
         }
-        Stmt::BulkCommit => "bulk commit".to_owned(),
-        Stmt::WaitPrevious => "wait for previous launches".to_owned(),
-        Stmt::AllowNext => "allow next launch".to_owned(),
-        Stmt::BulkWait { leave, read } => format!("bulk wait {leave}{}", if *read { " read" } else { "" }),
-        Stmt::Multiply(m) => {
+        Leaf::BulkCommit => "bulk commit".to_owned(),
+        Leaf::WaitPrevious => "wait for previous launches".to_owned(),
+        Leaf::AllowNext => "allow next launch".to_owned(),
+        Leaf::BulkWait { leave, read } => format!("bulk wait {leave}{}", if *read { " read" } else { "" }),
+        Leaf::Multiply(m) => {
             let [c, a, b] = [&m.c, &m.a, &m.b].map(registers);
             format!("{} {c} += {a} * {b}", m.row)
         }
-        Stmt::MultiplyAsync(m) => product_text(program, m),
-        Stmt::Uniform { var, value } => format!("uniform {var} = {value}"),
-        Stmt::Fence(Fence::Products) => "fence products".to_owned(),
-        Stmt::Fence(Fence::Proxy) => "fence proxy".to_owned(),
-        Stmt::Fence(Fence::GlobalProxy) => "fence proxy of global memory".to_owned(),
-        Stmt::CommitProducts => "commit products".to_owned(),
-        Stmt::WaitProducts { leave, completes } => wait_products_text(program, *leave, completes),
-        Stmt::Convert(c) => {
+        Leaf::MultiplyAsync(m) => product_text(program, m),
+        Leaf::Uniform { var, value } => format!("uniform {var} = {value}"),
+        Leaf::Fence(Fence::Products) => "fence products".to_owned(),
+        Leaf::Fence(Fence::Proxy) => "fence proxy".to_owned(),
+        Leaf::Fence(Fence::GlobalProxy) => "fence proxy of global memory".to_owned(),
+        Leaf::CommitProducts => "commit products".to_owned(),
+        Leaf::WaitProducts { leave, completes } => wait_products_text(program, *leave, completes),
+        Leaf::Convert(c) => {
             let row = c.row.map_or("move", |row| row.get().name.as_str());
             format!("{row} {} = {}", registers(&c.dst), registers(&c.src))
         }
-        Stmt::Compute(c) => {
+        Leaf::Compute(c) => {
             format!("{} = {}", registers(&c.dst), value_text(program, &c.value, &c.inputs))
         }
-        Stmt::Send(s) => send_text(program, s),
-        Stmt::Exchange(e) => {
+        Leaf::Send(s) => send_text(program, s),
+        Leaf::Exchange(e) => {
             let lane = lane_text(&e.lane);
             format!("{} {} = {} of {lane}", e.row, registers(&e.dst), registers(&e.src))
         }
-        Stmt::Assign { var, value } => format!("{var} = {value}"),
-        Stmt::LetNumber { var, value, inputs } => {
+        Leaf::Assign { var, value } => format!("{var} = {value}"),
+        Leaf::LetNumber { var, value, inputs } => {
             format!("let {var} = {}", value_text(program, value, inputs))
         }
-        Stmt::AssignNumber { var, value } => format!("{var} = {value}"),
-        Stmt::LoadIndex { var, address: from, guard } => {
+        Leaf::AssignNumber { var, value } => format!("{var} = {value}"),
+        Leaf::LoadIndex { var, address: from, guard } => {
             let otherwise = if *guard == Cond::True { "" } else { ", else -1" };
             format!("let {var} = {}{}{otherwise}", address(from), guard_text("if", guard))
         }
-        Stmt::ReadIndex { var, src } => format!("let {var} = {}", registers(src)),
-        Stmt::LoadInteger { var, address: from } => format!("let {var} = {}", address(from)),
-        Stmt::Log(l) => log_text(program, l.entry),
-        Stmt::Await { barrier, index, parity, by } => {
+        Leaf::ReadIndex { var, src } => format!("let {var} = {}", registers(src)),
+        Leaf::LoadInteger { var, address: from } => format!("let {var} = {}", address(from)),
+        Leaf::Log(l) => log_text(program, l.entry),
+        Leaf::Await { barrier, index, parity, by } => {
             let by = if *by == Waiters::First { " by the first warp" } else { "" };
             format!("await {}[{index}] parity {parity}{by}", barrier_text(program, *barrier))
         }
-        Stmt::Arrive { barrier, index, by, blocks } => arrive_text(program, *barrier, index, *by, blocks),
-        Stmt::Expect { barrier, index, bytes } => {
+        Leaf::Arrive { barrier, index, by, blocks } => arrive_text(program, *barrier, index, *by, blocks),
+        Leaf::Expect { barrier, index, bytes } => {
             format!("expect {bytes} bytes at {}[{index}]", barrier_text(program, *barrier))
         }
-        Stmt::Put(p) => {
+        Leaf::Put(p) => {
             let sides: Vec<String> = p.sides.iter().map(registers).collect();
             let sides = if sides.is_empty() { String::new() } else { format!(" of {}", sides.join(", ")) };
             format!("[{}] <- {}{sides}{}", p.position, registers(&p.value), guard_text("if", &p.guard))
         }
-        Stmt::Draw(Draw { counter, index, parity }) => {
+        Leaf::Draw(Draw { counter, index, parity }) => {
             format!("draw {}[{index}] when empty, parity {parity}", counter_text(program, *counter))
         }
-        Stmt::Drawn(Drawn { var, counter, index, parity, .. }) => {
-            let counter = counter_text(program, *counter);
-            format!("for {var} from {counter}[{index}] when full, parity {parity}")
-        }
-        Stmt::Roles(_) => "roles".to_owned(),
-        Stmt::NamedSync { id, threads } => format!("barrier {id} of {threads} threads"),
-        Stmt::NamedArrive { id, threads } => format!("arrive at barrier {id} of {threads} threads"),
-        Stmt::Fill(f) => {
+        Leaf::NamedSync { id, threads } => format!("barrier {id} of {threads} threads"),
+        Leaf::NamedArrive { id, threads } => format!("arrive at barrier {id} of {threads} threads"),
+        Leaf::Fill(f) => {
             let value = program.array(f.dst.array).dtype.decode(f.bits);
             format!("fill {} = {value:?}", registers(&f.dst))
         }

@@ -4,57 +4,26 @@ use std::collections::BTreeSet;
 
 use hx_index::{Atom, Expr, Symbol};
 
-use crate::{Body, Bulk, Drawn, Role, Stmt, ThreadProgram};
+use crate::{Body, Bulk, Control, Drawn, Leaf, Local, Role, Stmt, ThreadProgram};
 
 impl Stmt {
-    /// Returns the bodies inside the statement: the body of an operation or a loop, the two branches of a condition, those of
-    /// all roles. The body of a [`crate::Log`] does not count: it holds only its [`crate::Put`]s, with their coordinates and
-    /// loops.
+    /// Returns the bodies inside the statement: those of [`Control::bodies`], none for a leaf.
+    pub fn bodies(&self) -> impl Iterator<Item = &Body> + use<'_> {
+        let control = if let Stmt::Control(control) = self { Some(control) } else { None };
+        control.into_iter().flat_map(Control::bodies)
+    }
+}
+
+impl Control {
+    /// Returns the body of an operation or a loop, the two branches of a condition, those of all roles. A [`crate::Log`] is a leaf: it
+    /// holds only its [`crate::Put`]s, with their coordinates and loops.
     pub fn bodies(&self) -> impl Iterator<Item = &Body> + use<'_> {
         let (bodies, roles): ([Option<&Body>; 2], &[Role]) = match self {
-            Stmt::Group(group) => ([Some(&group.body), None], &[]),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => ([Some(body), None], &[]),
-            Stmt::Drawn(drawn) => ([Some(&drawn.body), None], &[]),
-            Stmt::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &[]),
-            Stmt::Roles(roles) => ([None, None], roles),
-            Stmt::Let { .. }
-            | Stmt::Uniform { .. }
-            | Stmt::MultiplyAsync(_)
-            | Stmt::Fence(_)
-            | Stmt::CommitProducts
-            | Stmt::WaitProducts { .. }
-            | Stmt::Barrier
-            | Stmt::WarpBarrier
-            | Stmt::Transfer(_)
-            | Stmt::Multiply(_)
-            | Stmt::Convert(_)
-            | Stmt::Fill(_)
-            | Stmt::Compute(_)
-            | Stmt::Exchange(_)
-            | Stmt::AsyncCopy(_)
-            | Stmt::Send(_)
-            | Stmt::Bulk(_)
-            | Stmt::BulkStore(_)
-            | Stmt::BulkCommit
-            | Stmt::BulkWait { .. }
-            | Stmt::Commit
-            | Stmt::Wait { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadInteger { .. }
-            | Stmt::LoadIndex { .. }
-            | Stmt::ReadIndex { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. }
-            | Stmt::Log(_)
-            | Stmt::Put(_)
-            | Stmt::Await { .. }
-            | Stmt::Arrive { .. }
-            | Stmt::Expect { .. }
-            | Stmt::Draw(_)
-            | Stmt::NamedSync { .. }
-            | Stmt::NamedArrive { .. }
-            | Stmt::WaitPrevious
-            | Stmt::AllowNext => ([None, None], &[]),
+            Control::Group(group) => ([Some(&group.body), None], &[]),
+            Control::For { body, .. } | Control::While { body, .. } => ([Some(body), None], &[]),
+            Control::Drawn(drawn) => ([Some(&drawn.body), None], &[]),
+            Control::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &[]),
+            Control::Roles(roles) => ([None, None], roles),
         };
         bodies.into_iter().flatten().chain(roles.iter().map(|role| &role.body))
     }
@@ -65,11 +34,11 @@ impl ThreadProgram {
     /// when the barriers are ready, and after it.
     pub fn crosses_blocks(&self) -> bool {
         let mut crosses = false;
-        visit(&self.body, &mut |stmt| {
-            if let Stmt::Bulk(Bulk { blocks, .. }) | Stmt::Arrive { blocks, .. } = stmt {
+        visit_leaves(&self.body, &mut |leaf| {
+            if let Leaf::Bulk(Bulk { blocks, .. }) | Leaf::Arrive { blocks, .. } = leaf {
                 crosses |= !blocks.is_empty();
             }
-            crosses |= matches!(stmt, Stmt::Send(_));
+            crosses |= matches!(leaf, Leaf::Send(_));
         });
         crosses
     }
@@ -77,7 +46,7 @@ impl ThreadProgram {
     /// Reports whether a launch may overlap the launches before it: it waits for them before it accesses global memory.
     pub fn waits_for_previous(&self) -> bool {
         let mut waits = false;
-        visit(&self.body, &mut |stmt| waits |= matches!(stmt, Stmt::WaitPrevious));
+        visit_leaves(&self.body, &mut |leaf| waits |= matches!(leaf, Leaf::WaitPrevious));
         waits
     }
 }
@@ -90,12 +59,30 @@ pub fn visit<'b>(body: &'b [Stmt], see: &mut impl FnMut(&'b Stmt)) {
     }
 }
 
+/// Calls `see` for every leaf of a body, and of the bodies in it, in program order.
+pub fn visit_leaves<'b>(body: &'b [Stmt], see: &mut impl FnMut(&'b Leaf)) {
+    visit(body, &mut |stmt| {
+        if let Stmt::Leaf(leaf) = stmt {
+            see(leaf);
+        }
+    });
+}
+
+/// Calls `see` for every local number that a body defines or changes, in program order. The counters of loops are none of them.
+fn visit_locals<'b>(body: &'b [Stmt], see: &mut impl FnMut(Local<'b>)) {
+    visit_leaves(body, &mut |leaf| {
+        if let Some(local) = leaf.description().local {
+            see(local);
+        }
+    });
+}
+
 /// Returns the local numbers that some statement of a body changes.
 pub fn assigned(body: &[Stmt]) -> BTreeSet<Symbol> {
     let mut out = BTreeSet::new();
-    visit(body, &mut |stmt| {
-        if let Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } = stmt {
-            out.insert(var.clone());
+    visit_locals(body, &mut |local| {
+        if local.changes {
+            out.insert(local.var.clone());
         }
     });
     out
@@ -106,15 +93,17 @@ pub fn assigned(body: &[Stmt]) -> BTreeSet<Symbol> {
 pub fn counted(body: &[Stmt]) -> BTreeSet<Symbol> {
     let mut out = BTreeSet::new();
     visit(body, &mut |stmt| {
-        let (Stmt::For { unroll: false, body, .. }
-        | Stmt::While { body, .. }
-        | Stmt::Drawn(Drawn { body, .. })) = stmt
+        let Stmt::Control(
+            Control::For { unroll: false, body, .. }
+            | Control::While { body, .. }
+            | Control::Drawn(Drawn { body, .. }),
+        ) = stmt
         else {
             return;
         };
         let (mut steps, mut others) = (BTreeSet::new(), BTreeSet::new());
-        visit(body, &mut |stmt| {
-            if let Stmt::Assign { var, value } | Stmt::Let { var, value } = stmt {
+        visit_locals(body, &mut |Local { var, value, .. }| {
+            if let Some(value) = value {
                 let to = if adds(value, var) { &mut steps } else { &mut others };
                 to.insert(var.clone());
             }
@@ -144,13 +133,13 @@ mod tests {
         let at = || Expr::symbol(q.clone());
         let one = || Expr::constant(1);
         let check = |value: Expr, unroll, again: Option<Expr>, expected: bool| {
-            let mut body = vec![Stmt::Assign { var: q.clone(), value }];
+            let mut body = vec![Stmt::Leaf(Leaf::Assign { var: q.clone(), value })];
             if let Some(value) = again {
-                let then = vec![Stmt::Assign { var: q.clone(), value }];
-                body.push(Stmt::If { cond: Cond::True, then, otherwise: Vec::new() });
+                let then = vec![Stmt::Leaf(Leaf::Assign { var: q.clone(), value })];
+                body.push(Stmt::Control(Control::If { cond: Cond::True, then, otherwise: Vec::new() }));
             }
             let (var, start, end) = (Symbol::Var("i".into(), 1), Expr::default(), Expr::dim("n"));
-            let all = [Stmt::For { var, start, end, unroll, body }];
+            let all = [Stmt::Control(Control::For { var, start, end, unroll, body })];
             assert_eq!(counted(&all).contains(&q), expected, "{all:?}");
         };
         check(at() + one(), false, None, true);

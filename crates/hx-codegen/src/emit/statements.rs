@@ -2,7 +2,7 @@
 
 use hx_index::{Cond, Expr, Symbol};
 use hx_target::Completion;
-use hx_thread::{Body, Group, Stmt};
+use hx_thread::{Body, Control, Group, Leaf, Stmt};
 use hx_tile::Origin;
 
 use super::{Emitter, MalformedProgram};
@@ -37,60 +37,72 @@ impl Emitter<'_> {
     pub(crate) fn stmt(&mut self, stmt: &Stmt) -> Result<(), MalformedProgram> {
         (self.poll.0)();
         match stmt {
-            Stmt::Group(group) => self.group(group),
-            Stmt::Let { var, value } if self.assigned.contains(var) => self.variable(var, value),
-            Stmt::Let { var, value } => self.constant(var, value),
-            Stmt::Uniform { var, value } => self.uniform(var, value),
-            Stmt::For { var, start, end, unroll, body } => self.repeat(var, start, end, *unroll, body),
+            Stmt::Control(control) => self.control(control),
+            Stmt::Leaf(leaf) => self.leaf(leaf),
+        }
+    }
+
+    fn control(&mut self, control: &Control) -> Result<(), MalformedProgram> {
+        match control {
+            Control::Group(group) => self.group(group),
+            Control::For { var, start, end, unroll, body } => self.repeat(var, start, end, *unroll, body),
             // A condition that always holds opens a plain scope.
-            Stmt::If { cond: Cond::True, then, .. } => self.block("", |e| e.body(then)),
-            Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise),
-            Stmt::Assign { var, value } => self.assign(var, value),
-            Stmt::LoadInteger { var, address } => self.load_integer(var, address),
-            Stmt::LoadIndex { var, address, guard } => self.load_index(var, address, guard),
-            Stmt::ReadIndex { var, src } => self.read_index(var, src),
-            Stmt::LetNumber { var, value, inputs } => self.number(var, value, inputs, true),
-            Stmt::AssignNumber { var, value } => self.number(var, value, &[], false),
-            Stmt::While { cond, body, .. } => {
+            Control::If { cond: Cond::True, then, .. } => self.block("", |e| e.body(then)),
+            Control::If { cond, then, otherwise } => self.branch(cond, then, otherwise),
+            Control::While { cond, body, .. } => {
                 let cond = self.cond(cond)?;
                 self.block(&format!("while ({cond})"), |e| e.body(body))
             }
-            Stmt::Compute(c) => self.compute(c),
-            Stmt::Exchange(x) => self.exchange(x),
-            Stmt::AsyncCopy(copy) => self.async_copy(copy),
-            Stmt::Send(send) => self.send(send),
-            Stmt::Bulk(copy) => self.bulk(copy),
-            Stmt::BulkStore(store) => self.bulk_store(store),
-            Stmt::BulkCommit => self.close(Completion::Store),
-            Stmt::BulkWait { leave, read: false } => self.wait(Completion::Store, *leave),
-            Stmt::BulkWait { leave, read: true } => self.wait(Completion::StoreRead, *leave),
-            Stmt::WaitPrevious => self.sync_row("launch.wait", Vec::new(), &|_| None),
-            Stmt::AllowNext => self.sync_row("launch.allow", Vec::new(), &|_| None),
-            Stmt::Commit => self.close(Completion::Group),
-            Stmt::Wait { groups } => self.wait(Completion::Group, *groups),
-            Stmt::Barrier => self.scope_barrier(),
-            Stmt::WarpBarrier => {
+            Control::Drawn(drawn) => self.drawn(drawn),
+            Control::Roles(roles) => self.roles(roles),
+        }
+    }
+
+    fn leaf(&mut self, leaf: &Leaf) -> Result<(), MalformedProgram> {
+        match leaf {
+            Leaf::Let { var, value } if self.assigned.contains(var) => self.variable(var, value),
+            Leaf::Let { var, value } => self.constant(var, value),
+            Leaf::Uniform { var, value } => self.uniform(var, value),
+            Leaf::Assign { var, value } => self.assign(var, value),
+            Leaf::LoadInteger { var, address } => self.load_integer(var, address),
+            Leaf::LoadIndex { var, address, guard } => self.load_index(var, address, guard),
+            Leaf::ReadIndex { var, src } => self.read_index(var, src),
+            Leaf::LetNumber { var, value, inputs } => self.number(var, value, inputs, true),
+            Leaf::AssignNumber { var, value } => self.number(var, value, &[], false),
+            Leaf::Compute(c) => self.compute(c),
+            Leaf::Exchange(x) => self.exchange(x),
+            Leaf::AsyncCopy(copy) => self.async_copy(copy),
+            Leaf::Send(send) => self.send(send),
+            Leaf::Bulk(copy) => self.bulk(copy),
+            Leaf::BulkStore(store) => self.bulk_store(store),
+            Leaf::BulkCommit => self.close(Completion::Store),
+            Leaf::BulkWait { leave, read: false } => self.wait(Completion::Store, *leave),
+            Leaf::BulkWait { leave, read: true } => self.wait(Completion::StoreRead, *leave),
+            Leaf::WaitPrevious => self.sync_row("launch.wait", Vec::new(), &|_| None),
+            Leaf::AllowNext => self.sync_row("launch.allow", Vec::new(), &|_| None),
+            Leaf::Commit => self.close(Completion::Group),
+            Leaf::Wait { groups } => self.wait(Completion::Group, *groups),
+            Leaf::Barrier => self.scope_barrier(),
+            Leaf::WarpBarrier => {
                 self.statement("__syncwarp();");
                 Ok(())
             }
-            Stmt::Transfer(t) => self.transfer(t),
-            Stmt::Multiply(m) => self.multiply(m),
-            Stmt::MultiplyAsync(m) => self.multiply_async(m),
-            Stmt::Fence(fence) => self.fence(*fence),
-            Stmt::CommitProducts => self.close(Completion::Product),
-            Stmt::WaitProducts { leave, completes } => self.wait_products(*leave, completes),
-            Stmt::Convert(c) => self.convert(c),
-            Stmt::Fill(f) => self.fill(f),
-            Stmt::Log(log) => self.log(log),
-            Stmt::Put(put) => self.put(put),
-            Stmt::Draw(draw) => self.draw(draw),
-            Stmt::Drawn(drawn) => self.drawn(drawn),
-            Stmt::Roles(roles) => self.roles(roles),
-            Stmt::NamedSync { id, threads } => self.named_barrier("named.sync", id, *threads),
-            Stmt::NamedArrive { id, threads } => self.named_barrier("named.arrive", id, *threads),
-            Stmt::Await { barrier, index, parity, by } => self.await_phase(*barrier, index, parity, *by),
-            Stmt::Arrive { barrier, index, by, blocks } => self.arrive(*barrier, index, *by, blocks),
-            Stmt::Expect { barrier, index, bytes } => self.expect(*barrier, index, *bytes),
+            Leaf::Transfer(t) => self.transfer(t),
+            Leaf::Multiply(m) => self.multiply(m),
+            Leaf::MultiplyAsync(m) => self.multiply_async(m),
+            Leaf::Fence(fence) => self.fence(*fence),
+            Leaf::CommitProducts => self.close(Completion::Product),
+            Leaf::WaitProducts { leave, completes } => self.wait_products(*leave, completes),
+            Leaf::Convert(c) => self.convert(c),
+            Leaf::Fill(f) => self.fill(f),
+            Leaf::Log(log) => self.log(log),
+            Leaf::Put(put) => self.put(put),
+            Leaf::Draw(draw) => self.draw(draw),
+            Leaf::NamedSync { id, threads } => self.named_barrier("named.sync", id, *threads),
+            Leaf::NamedArrive { id, threads } => self.named_barrier("named.arrive", id, *threads),
+            Leaf::Await { barrier, index, parity, by } => self.await_phase(*barrier, index, parity, *by),
+            Leaf::Arrive { barrier, index, by, blocks } => self.arrive(*barrier, index, *by, blocks),
+            Leaf::Expect { barrier, index, bytes } => self.expect(*barrier, index, *bytes),
         }
     }
 
@@ -173,16 +185,11 @@ impl Emitter<'_> {
             // A backslash at the end would continue the comment on the next line.
             self.write_line(&format!("// {}", title.trim_end_matches('\\')));
         }
-        let declares = group.body.iter().any(|s| {
-            matches!(
-                s,
-                Stmt::Let { .. }
-                    | Stmt::Uniform { .. }
-                    | Stmt::LoadInteger { .. }
-                    | Stmt::LoadIndex { .. }
-                    | Stmt::ReadIndex { .. }
-            )
-        });
+        let declares = |stmt: &Stmt| match stmt {
+            Stmt::Leaf(leaf) => leaf.description().local.is_some_and(|local| !local.changes),
+            Stmt::Control(_) => false,
+        };
+        let declares = group.body.iter().any(declares);
         let result = if declares { self.block("", |e| e.body(&group.body)) } else { self.body(&group.body) };
         self.line = outer;
         result

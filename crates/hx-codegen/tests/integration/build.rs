@@ -4,8 +4,8 @@ use hx_dtype::DType;
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_target::{CopyRow, Row, Space, Target};
 use hx_thread::{
-    Address, Body, Convert, Fill, Group, Memory, Multiply, Param, RegId, RegisterArray, Registers, Stmt,
-    TensorParam, ThreadProgram, Transfer,
+    Address, Body, Control, Convert, Fill, Group, Leaf, Memory, Multiply, Param, RegId, RegisterArray,
+    Registers, Stmt, TensorParam, ThreadProgram, Transfer,
 };
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
@@ -96,7 +96,7 @@ pub(crate) fn store(bytes: u32, registers: Registers, memory: Memory, offset: Ex
 
 pub(crate) fn guarded(mut t: Transfer, guard: Cond, pad: u64) -> Stmt {
     (t.guard, t.pad) = (guard, pad);
-    Stmt::Transfer(t)
+    Stmt::Leaf(Leaf::Transfer(t))
 }
 
 /// Multiplies matrices of `shape` and of these element types.
@@ -107,7 +107,7 @@ pub(crate) fn product(shape: [i64; 3], types: [DType; 2], c: Registers, a: Regis
         .iter()
         .find(|r| r.shape == shape && r.a.dtype() == types[0] && r.c.dtype == types[1]);
     let row = found.expect("there is such a row").into();
-    Stmt::Multiply(Multiply { row, c, a, b })
+    Stmt::Leaf(Leaf::Multiply(Multiply { row, c, a, b }))
 }
 
 /// Converts `values` values at once.
@@ -115,19 +115,25 @@ pub(crate) fn convert(from: DType, to: DType, values: u32, dst: Registers, src: 
     let found =
         Target::usual().rows().converts.iter().find(|r| r.from == from && r.to == to && r.values == values);
     let row = Some(found.expect("there is such a row").into());
-    Stmt::Convert(Convert { row, dst, src })
+    Stmt::Leaf(Leaf::Convert(Convert { row, dst, src }))
 }
 
 pub(crate) fn fill(dst: Registers, bits: u64) -> Stmt {
-    Stmt::Fill(Fill { dst, bits })
+    Stmt::Leaf(Leaf::Fill(Fill { dst, bits }))
 }
 
 pub(crate) fn unrolled(var: &Symbol, count: i64, body: Body) -> Stmt {
-    Stmt::For { var: var.clone(), start: c(0), end: c(count), unroll: true, body }
+    Stmt::Control(Control::For { var: var.clone(), start: c(0), end: c(count), unroll: true, body })
 }
 
 pub(crate) fn group(op: u32, title: &str, body: Body) -> Stmt {
-    Stmt::Group(Group { op: OpId(op), scope: ScopeId::BLOCK, origin: Origin(op), title: title.into(), body })
+    Stmt::Control(Control::Group(Group {
+        op: OpId(op),
+        scope: ScopeId::BLOCK,
+        origin: Origin(op),
+        title: title.into(),
+        body,
+    }))
 }
 
 /// Builds a kernel of 128 threads.

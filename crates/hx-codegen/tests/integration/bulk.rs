@@ -4,8 +4,8 @@ use expect_test::expect_file;
 use hx_dtype::DType;
 use hx_index::{Expr, Facts};
 use hx_thread::{
-    Address, Arrivals, Barrier, BarrierKind, Bulk, BulkStore, Fence, Memory, Part, SharedBuffer, Stmt,
-    TensorMap, ThreadProgram, Waiters,
+    Address, Arrivals, Barrier, BarrierKind, Bulk, BulkStore, Control, Fence, Leaf, Memory, Part,
+    SharedBuffer, Stmt, TensorMap, ThreadProgram, Waiters,
 };
 use hx_tile::Origin;
 
@@ -15,11 +15,11 @@ use crate::text;
 /// A kernel that fills a box in shared memory and stores it: each block one tile.
 fn stored() -> ThreadProgram {
     let boxed = |row: &str, column: Expr| {
-        Stmt::BulkStore(BulkStore {
+        Stmt::Leaf(Leaf::BulkStore(BulkStore {
             row: hx_target::row(row),
             to: Part::Box { map: 0, coordinates: vec![column, block(1).scale(16)] },
             address: Address { memory: Memory::Shared(0), offset: c(0) },
-        })
+        }))
     };
     let registers = regs(0, c(0), 0..8);
     let write = store(16, registers.clone(), Memory::Shared(0), thread().scale(8));
@@ -31,13 +31,17 @@ fn stored() -> ThreadProgram {
         vec![array("r", DType::F16, 8)],
         vec![
             group(0, "fill(r, 1.0)", vec![fill(registers, DType::F16.encode(1.0))]),
-            group(1, "copy(r, s)", vec![Stmt::Transfer(write)]),
-            Stmt::Fence(Fence::Proxy),
-            Stmt::Barrier,
-            group(2, "copy_async(s, y)", vec![boxed("tma.store", block(0).scale(64)), Stmt::BulkCommit]),
-            group(3, "wait_stores(1)", vec![Stmt::BulkWait { leave: 1, read: true }]),
-            group(4, "add", vec![boxed("tma.reduce.add", c(0)), Stmt::BulkCommit]),
-            Stmt::BulkWait { leave: 0, read: false },
+            group(1, "copy(r, s)", vec![Stmt::Leaf(Leaf::Transfer(write))]),
+            Stmt::Leaf(Leaf::Fence(Fence::Proxy)),
+            Stmt::Leaf(Leaf::Barrier),
+            group(
+                2,
+                "copy_async(s, y)",
+                vec![boxed("tma.store", block(0).scale(64)), Stmt::Leaf(Leaf::BulkCommit)],
+            ),
+            group(3, "wait_stores(1)", vec![Stmt::Leaf(Leaf::BulkWait { leave: 1, read: true })]),
+            group(4, "add", vec![boxed("tma.reduce.add", c(0)), Stmt::Leaf(Leaf::BulkCommit)]),
+            Stmt::Leaf(Leaf::BulkWait { leave: 0, read: false }),
         ],
     );
     ThreadProgram {
@@ -69,20 +73,21 @@ fn loaded() -> ThreadProgram {
     };
     let stage = || Expr::symbol(var("s", 0));
     let boxed = |row: i64| {
-        Stmt::Bulk(Bulk {
+        Stmt::Leaf(Leaf::Bulk(Bulk {
             row: hx_target::row("tma.load"),
             from: Part::Box { map: 0, coordinates: vec![block(0).scale(64), c(row), block(1)] },
             address: Address { memory: Memory::Shared(0), offset: stage().scale(1024) + c(64 * row) },
             barrier: (0, stage()),
             blocks: Vec::new(),
-        })
+        }))
     };
-    let expect = Stmt::Expect { barrier: 0, index: stage(), bytes: 2048 };
-    let wait = Stmt::Await { barrier: 0, index: stage(), parity: c(0), by: Waiters::All };
+    let expect = Stmt::Leaf(Leaf::Expect { barrier: 0, index: stage(), bytes: 2048 });
+    let wait = Stmt::Leaf(Leaf::Await { barrier: 0, index: stage(), parity: c(0), by: Waiters::All });
     let registers = regs(0, c(0), 0..8);
     let read = load(16, registers.clone(), Memory::Shared(0), stage().scale(1024) + thread().scale(8));
     let write = store(16, registers, Memory::Global(1), thread().scale(8));
-    let release = Stmt::Arrive { barrier: 1, index: stage(), by: Arrivals::Groups, blocks: Vec::new() };
+    let release =
+        Stmt::Leaf(Leaf::Arrive { barrier: 1, index: stage(), by: Arrivals::Groups, blocks: Vec::new() });
     let program = kernel(
         "bulk_load",
         vec![
@@ -99,12 +104,12 @@ fn loaded() -> ThreadProgram {
         vec![dim("n").ceil_div(&c(64), &Facts::default()), dim("b")],
         vec![array("r", DType::F16, 8)],
         vec![
-            Stmt::Let { var: var("s", 0), value: block(1).rem(&c(2), &Facts::default()) },
+            Stmt::Leaf(Leaf::Let { var: var("s", 0), value: block(1).rem(&c(2), &Facts::default()) }),
             group(0, "expect 2048 bytes for p", vec![expect]),
             group(1, "copy_async(x, a, signal: p)", vec![boxed(0), boxed(8)]),
             group(2, "p.wait()", vec![wait]),
-            group(3, "copy(a, y)", vec![Stmt::Transfer(read), Stmt::Transfer(write)]),
-            Stmt::Fence(Fence::Proxy),
+            group(3, "copy(a, y)", vec![Stmt::Leaf(Leaf::Transfer(read)), Stmt::Leaf(Leaf::Transfer(write))]),
+            Stmt::Leaf(Leaf::Fence(Fence::Proxy)),
             group(4, "p.release()", vec![release]),
         ],
     );
@@ -133,11 +138,11 @@ fn shared() -> ThreadProgram {
     program.name = "bulk_multicast".into();
     program.cluster = [2, 2, 1];
     for stmt in &mut program.body {
-        let Stmt::Group(group) = stmt else { continue };
+        let Stmt::Control(Control::Group(group)) = stmt else { continue };
         for stmt in &mut group.body {
-            if let Stmt::Bulk(copy) = stmt {
+            if let Stmt::Leaf(Leaf::Bulk(copy)) = stmt {
                 copy.blocks = vec![along(0), along(1)];
-            } else if let Stmt::Arrive { blocks, .. } = stmt {
+            } else if let Stmt::Leaf(Leaf::Arrive { blocks, .. }) = stmt {
                 let other = (place(1) + c(1)).rem(&c(2), &Facts::default());
                 *blocks = vec![along(0), along(1), other.scale(2) + place(0)];
             }

@@ -4,8 +4,8 @@ use expect_test::expect_file;
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_thread::{
-    Barrier, BarrierKind, Body, Counter, Draw, Drawn, Group, Lanes, Memory, RegisterArray, Role, Stmt,
-    ThreadProgram,
+    Barrier, BarrierKind, Body, Control, Counter, Draw, Drawn, Group, Lanes, Leaf, Memory, RegisterArray,
+    Role, Stmt, ThreadProgram,
 };
 use hx_tile::{OpId, Origin, Scope, ScopeId, ScopeKind};
 
@@ -19,16 +19,20 @@ fn locals() -> [Symbol; 2] {
 
 fn draw(index: Expr, parity: Expr) -> Stmt {
     let group = Expr::symbol(var("g", 2));
-    let draw = Stmt::Draw(Draw { counter: 0, index, parity });
-    Stmt::If { cond: Cond::Cmp(CmpOp::Eq, group, c(0)), then: vec![draw], otherwise: Vec::new() }
+    let draw = Stmt::Leaf(Leaf::Draw(Draw { counter: 0, index, parity }));
+    Stmt::Control(Control::If {
+        cond: Cond::Cmp(CmpOp::Eq, group, c(0)),
+        then: vec![draw],
+        otherwise: Vec::new(),
+    })
 }
 
 /// A loop that writes each of its numbers to 64 places of `y`.
 fn looped(scope: ScopeId, draws: bool) -> Body {
     let [index, parity] = locals().map(Expr::symbol);
-    let start = |var| Stmt::Let { var, value: c(0) };
+    let start = |var| Stmt::Leaf(Leaf::Let { var, value: c(0) });
     let mut out: Body = locals().map(start).into();
-    let next = |var: Symbol, value| Stmt::Assign { var, value };
+    let next = |var: Symbol, value| Stmt::Leaf(Leaf::Assign { var, value });
     let [to_index, to_parity] = locals();
     let mut body = vec![
         next(to_parity, (parity.clone() + index.clone()).rem(&c(2), &Facts::default())),
@@ -44,8 +48,15 @@ fn looped(scope: ScopeId, draws: bool) -> Body {
     let write = guarded(store(4, registers.clone(), Memory::Global(0), place), lt(thread(), c(64)), 0);
     let body_of = vec![fill(registers, 1), write];
     let (op, title) = (OpId(scope.0), "copy(one, y)".to_owned());
-    body.push(Stmt::Group(Group { op, scope, origin: Origin(0), title, body: body_of }));
-    out.push(Stmt::Drawn(Drawn { var: t, counter: 0, index, parity, origin: Origin(1), body }));
+    body.push(Stmt::Control(Control::Group(Group { op, scope, origin: Origin(0), title, body: body_of })));
+    out.push(Stmt::Control(Control::Drawn(Drawn {
+        var: t,
+        counter: 0,
+        index,
+        parity,
+        origin: Origin(1),
+        body,
+    })));
     out
 }
 
@@ -68,7 +79,7 @@ fn drawn() -> ThreadProgram {
         &["m"],
         vec![c(8), c(4)],
         vec![array(1), array(2)],
-        vec![Stmt::Roles(vec![role(1, Some(var("g", 2)), true), role(2, None, false)])],
+        vec![Stmt::Control(Control::Roles(vec![role(1, Some(var("g", 2)), true), role(2, None, false)]))],
     );
     let barrier = |kind, count, at| Barrier {
         kind,

@@ -4,7 +4,8 @@ use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Facts};
 use hx_target::Target;
 use hx_thread::{
-    Address, AsyncCopy, Compute, Exchange, Lane, Memory, Param, Registers, SharedBuffer, Stmt, ThreadProgram,
+    Address, AsyncCopy, Compute, Control, Exchange, Lane, Leaf, Memory, Param, Registers, SharedBuffer, Stmt,
+    ThreadProgram,
 };
 use hx_tile::Scalar;
 
@@ -18,7 +19,7 @@ fn input(index: u32, dtype: DType) -> Scalar {
 }
 
 fn compute(dst: Registers, inputs: Vec<Registers>, value: Scalar) -> Stmt {
-    Stmt::Compute(Compute { dst, inputs, value })
+    Stmt::Leaf(Leaf::Compute(Compute { dst, inputs, value }))
 }
 
 fn apply(operator: Operator, dtype: DType, args: impl IntoIterator<Item = Scalar>) -> Scalar {
@@ -49,7 +50,7 @@ pub(crate) fn softmax() -> ThreadProgram {
             let (own, other) = (array(&c(0)), regs(4, c(0), [0]));
             let exchange = Exchange { row, dst: other.clone(), src: own.clone(), lane: Lane::Xor(mask) };
             let value = apply(operator, F32, [input(0, F32), input(1, F32)]);
-            [Stmt::Exchange(exchange), compute(own.clone(), vec![own, other], value)]
+            [Stmt::Leaf(Leaf::Exchange(exchange)), compute(own.clone(), vec![own, other], value)]
         });
         steps.collect::<Vec<_>>()
     };
@@ -66,7 +67,11 @@ pub(crate) fn softmax() -> ThreadProgram {
     ];
     sums.extend(reduce(|base| regs(3, base.clone(), [0]), Operator::Add));
     let body = vec![
-        group(0, "copy a -> h", vec![Stmt::Transfer(load(16, regs(0, c(0), 0..8), A, at.clone()))]),
+        group(
+            0,
+            "copy a -> h",
+            vec![Stmt::Leaf(Leaf::Transfer(load(16, regs(0, c(0), 0..8), A, at.clone())))],
+        ),
         group(
             1,
             "x = where(index < n, h * scale, -inf)",
@@ -96,7 +101,7 @@ pub(crate) fn softmax() -> ThreadProgram {
                 vec![compute(half(&iv), vec![wide(&iv), sum(&zero)], combine(Operator::Div).cast(F16))],
             )],
         ),
-        group(6, "copy h -> b", vec![Stmt::Transfer(store(16, regs(0, c(0), 0..8), B, at))]),
+        group(6, "copy h -> b", vec![Stmt::Leaf(Leaf::Transfer(store(16, regs(0, c(0), 0..8), B, at)))]),
     ];
     let shape = [dim("m"), c(256)];
     let params = vec![
@@ -121,19 +126,19 @@ pub(crate) fn staged() -> ThreadProgram {
     let copy = |tile: Expr, stage: Expr| {
         let offset = tile.scale(1024) + thread().scale(8);
         let row = Target::usual().rows().copies.iter().find(|r| r.is_async() && r.bytes == 16);
-        Stmt::AsyncCopy(AsyncCopy {
+        Stmt::Leaf(Leaf::AsyncCopy(AsyncCopy {
             signals: None,
             row: row.expect("there is one").into(),
             src: Address { memory: A, offset: offset.clone() },
             dst: Address { memory: Memory::Shared(0), offset: stage.scale(1024) + thread().scale(8) },
             active: lt(tile, div(&n, 1000)),
             inside: lt(offset, n.clone()),
-        })
+        }))
     };
     let stage = rem(&ktv, 2);
     let body = vec![
-        group(0, "copy_async a -> s", vec![copy(c(0), c(0)), Stmt::Commit]),
-        Stmt::For {
+        group(0, "copy_async a -> s", vec![copy(c(0), c(0)), Stmt::Leaf(Leaf::Commit)]),
+        Stmt::Control(Control::For {
             var: kt,
             start: c(0),
             end: n.ceil_div(&c(1024), &Facts::default()),
@@ -142,30 +147,30 @@ pub(crate) fn staged() -> ThreadProgram {
                 group(
                     1,
                     "copy_async a -> s",
-                    vec![copy(ktv.clone() + c(1), rem(&(ktv.clone() + c(1)), 2)), Stmt::Commit],
+                    vec![copy(ktv.clone() + c(1), rem(&(ktv.clone() + c(1)), 2)), Stmt::Leaf(Leaf::Commit)],
                 ),
-                group(2, "wait 1", vec![Stmt::Wait { groups: 1 }, Stmt::Barrier]),
+                group(2, "wait 1", vec![Stmt::Leaf(Leaf::Wait { groups: 1 }), Stmt::Leaf(Leaf::Barrier)]),
                 group(
                     3,
                     "copy s -> b",
                     vec![
-                        Stmt::Transfer(load(
+                        Stmt::Leaf(Leaf::Transfer(load(
                             16,
                             regs(0, c(0), 0..8),
                             Memory::Shared(0),
                             stage.scale(1024) + (c(127) - thread()).scale(8),
-                        )),
-                        Stmt::Transfer(store(
+                        ))),
+                        Stmt::Leaf(Leaf::Transfer(store(
                             16,
                             regs(0, c(0), 0..8),
                             B,
                             ktv.scale(1024) + thread().scale(8),
-                        )),
-                        Stmt::Barrier,
+                        ))),
+                        Stmt::Leaf(Leaf::Barrier),
                     ],
                 ),
             ],
-        },
+        }),
     ];
     let params = vec![
         tensor("a", DType::F16, false, std::slice::from_ref(&n), &[c(1)]),
@@ -183,17 +188,25 @@ pub(crate) fn walk() -> ThreadProgram {
     let (av, nv) = (Expr::symbol(at.clone()), Expr::symbol(next.clone()));
     let facts = Facts::default();
     let body = vec![
-        Stmt::Let { var: at.clone(), value: block(0) },
+        Stmt::Leaf(Leaf::Let { var: at.clone(), value: block(0) }),
         group(0, "fill s = 0", vec![fill(regs(0, c(0), [0]), 0)]),
-        Stmt::While {
+        Stmt::Control(Control::While {
             origin: None,
             cond: Cond::cmp(CmpOp::Le, c(0), av.clone(), &facts),
             body: vec![
-                Stmt::LoadInteger { var: next, address: Address { memory: A, offset: av.clone() } },
+                Stmt::Leaf(Leaf::LoadInteger {
+                    var: next,
+                    address: Address { memory: A, offset: av.clone() },
+                }),
                 group(
                     1,
                     "copy a -> r",
-                    vec![Stmt::Transfer(load(4, regs(1, c(0), [0]), B, av.scale(128) + thread()))],
+                    vec![Stmt::Leaf(Leaf::Transfer(load(
+                        4,
+                        regs(1, c(0), [0]),
+                        B,
+                        av.scale(128) + thread(),
+                    )))],
                 ),
                 group(
                     2,
@@ -204,18 +217,18 @@ pub(crate) fn walk() -> ThreadProgram {
                         apply(Operator::Add, DType::I32, [input(0, DType::I32), input(1, DType::I32)]),
                     )],
                 ),
-                Stmt::Assign { var: at, value: nv.div(&c(2), &facts) + c(-1) },
+                Stmt::Leaf(Leaf::Assign { var: at, value: nv.div(&c(2), &facts) + c(-1) }),
             ],
-        },
+        }),
         group(
             3,
             "copy s -> c",
-            vec![Stmt::Transfer(store(
+            vec![Stmt::Leaf(Leaf::Transfer(store(
                 4,
                 regs(0, c(0), [0]),
                 Memory::Global(2),
                 block(0).scale(128) + thread(),
-            ))],
+            )))],
         ),
     ];
     let params = vec![
@@ -277,12 +290,12 @@ fn expressions(name: &str, rows: Vec<(Vec<DType>, Scalar)>) -> ThreadProgram {
         loads.push(unrolled(
             &i,
             4 / loaded,
-            vec![Stmt::Transfer(load(load_bytes, read, Memory::Global(array), at))],
+            vec![Stmt::Leaf(Leaf::Transfer(load(load_bytes, read, Memory::Global(array), at)))],
         ));
         let written = regs(array + 1, iv.scale(stored), 0..stored as u32);
         let at = thread().scale(count * stored) + iv.scale(stored);
         let store = store(16, written, Memory::Global(array + 1), at);
-        stores.push(unrolled(&i, count, vec![Stmt::Transfer(store)]));
+        stores.push(unrolled(&i, count, vec![Stmt::Leaf(Leaf::Transfer(store))]));
     }
     let mut body = vec![group(0, "loads", loads)];
     body.extend(computes);
@@ -356,15 +369,15 @@ pub(crate) fn exchanges() -> ThreadProgram {
     );
     let row = hx_target::row("shfl.bfly.b32");
     for stmt in &mut program.body {
-        if let Stmt::Group(group) = stmt {
+        if let Stmt::Control(Control::Group(group)) = stmt {
             for inner in &mut group.body {
-                if let Stmt::Compute(Compute { dst, inputs, .. }) = inner {
-                    *inner = Stmt::Exchange(Exchange {
+                if let Stmt::Leaf(Leaf::Compute(Compute { dst, inputs, .. })) = inner {
+                    *inner = Stmt::Leaf(Leaf::Exchange(Exchange {
                         row,
                         dst: dst.clone(),
                         src: inputs[0].clone(),
                         lane: Lane::Xor(4),
-                    });
+                    }));
                 }
             }
         }

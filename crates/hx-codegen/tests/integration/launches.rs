@@ -3,7 +3,7 @@
 use expect_test::expect_file;
 use hx_dtype::DType;
 
-use hx_thread::{Address, Memory, Stmt, ThreadProgram};
+use hx_thread::{Address, Control, Leaf, Memory, Stmt, ThreadProgram};
 
 use crate::build::*;
 use crate::text;
@@ -15,19 +15,19 @@ fn dependent(waits: bool) -> ThreadProgram {
     let read = load(16, registers.clone(), Memory::Global(0), place.clone());
     let write = store(16, registers, Memory::Global(1), place);
     let address = Address { memory: Memory::Global(2), offset: c(0) };
-    let mut body = vec![group(0, "allow_next()", vec![Stmt::AllowNext])];
+    let mut body = vec![group(0, "allow_next()", vec![Stmt::Leaf(Leaf::AllowNext)])];
     if waits {
-        body.push(group(1, "wait_for_previous()", vec![Stmt::WaitPrevious]));
+        body.push(group(1, "wait_for_previous()", vec![Stmt::Leaf(Leaf::WaitPrevious)]));
     }
-    body.push(Stmt::LoadInteger { var: n.clone(), address });
-    body.push(Stmt::If {
+    body.push(Stmt::Leaf(Leaf::LoadInteger { var: n.clone(), address }));
+    body.push(Stmt::Control(Control::If {
         cond: lt(c(0), hx_index::Expr::symbol(n)),
         then: vec![
-            group(2, "copy(x, r)", vec![Stmt::Transfer(read)]),
-            group(3, "copy(r, y)", vec![Stmt::Transfer(write)]),
+            group(2, "copy(x, r)", vec![Stmt::Leaf(Leaf::Transfer(read))]),
+            group(3, "copy(r, y)", vec![Stmt::Leaf(Leaf::Transfer(write))]),
         ],
         otherwise: Vec::new(),
-    });
+    }));
     kernel(
         "dependent",
         vec![

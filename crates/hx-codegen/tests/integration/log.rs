@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_thread::{Compute, Log, LogEntry, LogKind, LogValue, Memory, Put, Stmt, ThreadProgram};
+use hx_thread::{Compute, Control, Leaf, Log, LogEntry, LogKind, LogValue, Memory, Put, Stmt, ThreadProgram};
 use hx_tile::{OpId, Origin, Scalar};
 
 use super::build::*;
@@ -29,7 +29,7 @@ pub(crate) fn prints() -> ThreadProgram {
         registers.push(array(&name, dtype, 2));
         entries.push(entry(LogKind::Print, "", value(dtype, &[100, 2]), n));
         let integer = Scalar::Integer { value: thread() + iv.clone(), dtype: DType::I32 };
-        let set = Stmt::Compute(Compute {
+        let set = Stmt::Leaf(Leaf::Compute(Compute {
             dst: regs(n as u32, iv.clone(), [0]),
             inputs: vec![],
             value: if matches!(dtype, DType::F16 | DType::U4 | DType::Tf32) {
@@ -37,27 +37,27 @@ pub(crate) fn prints() -> ThreadProgram {
             } else {
                 integer.cast(dtype)
             },
-        });
+        }));
         body.push(group(n as u32, &format!("{name} = …"), vec![unrolled(&i, 2, vec![set])]));
-        let put = Stmt::Put(Put {
+        let put = Stmt::Leaf(Leaf::Put(Put {
             entry: n as u32,
             value: regs(n as u32, iv.clone(), [0]),
             position: thread().scale(2) + iv.clone(),
             guard: lt(thread(), c(100)),
             sides: vec![],
-        });
-        let log = Stmt::Log(Log { entry: n as u32, body: vec![unrolled(&i, 2, vec![put])] });
+        }));
+        let log = Stmt::Leaf(Leaf::Log(Log { entry: n as u32, body: vec![unrolled(&i, 2, vec![put])] }));
         body.push(group(n as u32, &format!("print({name})"), vec![log]));
     }
     let count = entries.len();
     entries.push(entry(LogKind::Print, "some block", None, count));
-    let text = Stmt::Log(Log { entry: count as u32, body: vec![] });
+    let text = Stmt::Leaf(Leaf::Log(Log { entry: count as u32, body: vec![] }));
     let first = Cond::cmp(CmpOp::Eq, block(0), c(0), &facts);
-    body.push(Stmt::If {
+    body.push(Stmt::Control(Control::If {
         cond: first,
         then: vec![group(9, "print(\"some block\")", vec![text])],
         otherwise: vec![],
-    });
+    }));
 
     registers.push(array("holds", DType::Bool, 1));
     let holds = registers.len() as u32 - 1;
@@ -66,28 +66,45 @@ pub(crate) fn prints() -> ThreadProgram {
     let (j, jv) = (var("j", 1), Expr::symbol(var("j", 1)));
     let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I64 };
     let far = [integer(thread() * jv), integer(dim("m"))];
-    let set = Stmt::Compute(Compute {
+    let set = Stmt::Leaf(Leaf::Compute(Compute {
         dst: regs(holds, c(0), [0]),
         inputs: vec![],
         value: Scalar::apply(hx_dtype::Operator::Lt, DType::I64, far),
-    });
+    }));
     let assert = |entry: usize, position: Expr, guard: Cond| {
         let value = regs(holds, c(0), [0]);
-        Stmt::Log(Log {
+        Stmt::Leaf(Leaf::Log(Log {
             entry: entry as u32,
-            body: vec![Stmt::Put(Put { entry: entry as u32, value, position, guard, sides: vec![] })],
-        })
+            body: vec![Stmt::Leaf(Leaf::Put(Put {
+                entry: entry as u32,
+                value,
+                position,
+                guard,
+                sides: vec![],
+            }))],
+        }))
     };
     let checked = vec![
         group(10, "holds = …", vec![set]),
         group(11, "assert(holds, \"too far\")", vec![assert(count + 1, thread(), Cond::True)]),
         group(12, "assert(holds)", vec![assert(count + 2, c(0), lt(thread(), c(1)))]),
     ];
-    body.push(Stmt::For { var: j, start: c(0), end: dim("m"), unroll: false, body: checked });
+    body.push(Stmt::Control(Control::For {
+        var: j,
+        start: c(0),
+        end: dim("m"),
+        unroll: false,
+        body: checked,
+    }));
     body.push(group(
         13,
         "copy r_f32 -> x",
-        vec![Stmt::Transfer(store(4, regs(0, c(0), 0..1), Memory::Global(0), Expr::symbol(Symbol::Thread)))],
+        vec![Stmt::Leaf(Leaf::Transfer(store(
+            4,
+            regs(0, c(0), 0..1),
+            Memory::Global(0),
+            Expr::symbol(Symbol::Thread),
+        )))],
     ));
     let params = vec![tensor("x", DType::F32, true, &[dim("m")], &[c(1)])];
     let mut program = kernel("prints", params, &["m"], vec![dim("m"), c(2), c(3)], registers, body);

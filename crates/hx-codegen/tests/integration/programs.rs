@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_thread::{Convert, Memory, Param, SharedBuffer, Stmt, ThreadProgram};
+use hx_thread::{Control, Convert, Leaf, Memory, Param, SharedBuffer, Stmt, ThreadProgram};
 use hx_tile::{Requirement, Scope};
 
 use crate::build::*;
@@ -50,12 +50,12 @@ pub(crate) fn transpose() -> ThreadProgram {
                 &i,
                 8,
                 vec![
-                    Stmt::Transfer(load(4, reg(), A, source)),
-                    Stmt::Transfer(store(4, reg(), tile, smem(&row, &col))),
+                    Stmt::Leaf(Leaf::Transfer(load(4, reg(), A, source))),
+                    Stmt::Leaf(Leaf::Transfer(store(4, reg(), tile, smem(&row, &col)))),
                 ],
             )],
         ),
-        group(1, "sync", vec![Stmt::Barrier]),
+        group(1, "sync", vec![Stmt::Leaf(Leaf::Barrier)]),
         group(
             2,
             "copy tile.t() -> b",
@@ -63,8 +63,8 @@ pub(crate) fn transpose() -> ThreadProgram {
                 &i,
                 8,
                 vec![
-                    Stmt::Transfer(load(4, reg(), tile, smem(&col, &row))),
-                    Stmt::Transfer(store(4, reg(), B, target)),
+                    Stmt::Leaf(Leaf::Transfer(load(4, reg(), tile, smem(&col, &row)))),
+                    Stmt::Leaf(Leaf::Transfer(store(4, reg(), B, target))),
                 ],
             )],
         ),
@@ -88,11 +88,11 @@ pub(crate) fn one_product() -> ThreadProgram {
     let mut loads = Vec::new();
     for (j, (row, col)) in [(0, 0), (8, 0), (0, 8), (8, 8)].into_iter().enumerate() {
         let at = &(quad.clone() + c(row)) * &k + pair.clone() + c(col);
-        loads.push(Stmt::Transfer(load(4, regs(0, c(2 * j as i64), 0..2), A, at)));
+        loads.push(Stmt::Leaf(Leaf::Transfer(load(4, regs(0, c(2 * j as i64), 0..2), A, at))));
     }
     body.push(group(1, "copy a -> ra", loads));
     let col = |j: i64| &quad * &k + pair.clone() + c(8 * j);
-    let loads = (0..2).map(|j| Stmt::Transfer(load(4, regs(1, c(2 * j), 0..2), B, col(j))));
+    let loads = (0..2).map(|j| Stmt::Leaf(Leaf::Transfer(load(4, regs(1, c(2 * j), 0..2), B, col(j)))));
     body.push(group(2, "copy b -> rb", loads.collect()));
     let operands = (regs(2, c(0), 0..4), regs(0, c(0), 0..8), regs(1, c(0), 0..4));
     body.push(group(
@@ -102,7 +102,7 @@ pub(crate) fn one_product() -> ThreadProgram {
     ));
     let stores = (0..2).map(|j| {
         let at = (quad.clone() + c(8 * j)).scale(8) + pair.clone();
-        Stmt::Transfer(store(8, regs(2, c(2 * j), 0..2), C, at))
+        Stmt::Leaf(Leaf::Transfer(store(8, regs(2, c(2 * j), 0..2), C, at)))
     });
     body.push(group(4, "copy acc -> c", stores.collect()));
     let params = vec![
@@ -135,18 +135,23 @@ pub(crate) fn half_words() -> ThreadProgram {
             1,
             "copy r -> b",
             vec![
-                Stmt::Transfer(store(16, regs(0, c(0), 0..8), B, thread().scale(16))),
-                Stmt::Transfer(store(8, regs(0, c(1), [0, 1, 2, 3]), B, thread().scale(16) + c(8))),
-                Stmt::Transfer(store(4, regs(0, c(0), [6, 1]), B, thread().scale(16) + c(12))),
+                Stmt::Leaf(Leaf::Transfer(store(16, regs(0, c(0), 0..8), B, thread().scale(16)))),
+                Stmt::Leaf(Leaf::Transfer(store(
+                    8,
+                    regs(0, c(1), [0, 1, 2, 3]),
+                    B,
+                    thread().scale(16) + c(8),
+                ))),
+                Stmt::Leaf(Leaf::Transfer(store(4, regs(0, c(0), [6, 1]), B, thread().scale(16) + c(12)))),
                 unrolled(
                     &j,
                     2,
-                    vec![Stmt::Transfer(store(
+                    vec![Stmt::Leaf(Leaf::Transfer(store(
                         2,
                         regs(0, jv.scale(3), [0]),
                         B,
                         thread().scale(16) + jv + c(14),
-                    ))],
+                    )))],
                 ),
             ],
         ),
@@ -177,8 +182,8 @@ pub(crate) fn axpy_f64() -> ThreadProgram {
             2,
             "copy y -> ry",
             vec![
-                Stmt::Transfer(load(8, regs(1, c(0), [0]), B, at.clone())),
-                Stmt::Transfer(load(8, regs(1, c(0), [1]), B, at.clone() + c(1))),
+                Stmt::Leaf(Leaf::Transfer(load(8, regs(1, c(0), [0]), B, at.clone()))),
+                Stmt::Leaf(Leaf::Transfer(load(8, regs(1, c(0), [1]), B, at.clone() + c(1)))),
             ],
         ),
         group(3, "gemm ry += rx * s", vec![multiply(0), multiply(1)]),
@@ -198,9 +203,13 @@ pub(crate) fn conversions() -> ThreadProgram {
     use DType::{Bf16, F16, F32, F64};
     let i = var("i", 3);
     let iv = Expr::symbol(i.clone());
-    let moved = |dst, src| Stmt::Convert(Convert { row: None, dst, src });
+    let moved = |dst, src| Stmt::Leaf(Leaf::Convert(Convert { row: None, dst, src }));
     let body = vec![
-        group(0, "copy a -> x", vec![Stmt::Transfer(load(16, regs(0, c(0), 0..4), A, thread().scale(4)))]),
+        group(
+            0,
+            "copy a -> x",
+            vec![Stmt::Leaf(Leaf::Transfer(load(16, regs(0, c(0), 0..4), A, thread().scale(4))))],
+        ),
         group(
             1,
             "cast x -> h",
@@ -235,10 +244,15 @@ pub(crate) fn conversions() -> ThreadProgram {
             7,
             "copies -> b, c, d",
             vec![
-                Stmt::Transfer(store(16, regs(2, c(0), 0..8), B, thread().scale(8))),
-                Stmt::Transfer(store(16, regs(0, c(0), 0..4), C, thread().scale(4))),
-                Stmt::Transfer(store(8, regs(3, c(0), [0]), Memory::Global(3), thread())),
-                Stmt::Transfer(store(16, regs(1, c(0), 0..8), Memory::Global(4), thread().scale(8))),
+                Stmt::Leaf(Leaf::Transfer(store(16, regs(2, c(0), 0..8), B, thread().scale(8)))),
+                Stmt::Leaf(Leaf::Transfer(store(16, regs(0, c(0), 0..4), C, thread().scale(4)))),
+                Stmt::Leaf(Leaf::Transfer(store(8, regs(3, c(0), [0]), Memory::Global(3), thread()))),
+                Stmt::Leaf(Leaf::Transfer(store(
+                    16,
+                    regs(1, c(0), 0..8),
+                    Memory::Global(4),
+                    thread().scale(8),
+                ))),
             ],
         ),
     ];
@@ -265,16 +279,25 @@ pub(crate) fn narrow() -> ThreadProgram {
             vec![unrolled(
                 &i,
                 4,
-                vec![Stmt::Transfer(load(1, regs(0, iv.clone(), [0]), A, iv.scale(128) + thread()))],
+                vec![Stmt::Leaf(Leaf::Transfer(load(
+                    1,
+                    regs(0, iv.clone(), [0]),
+                    A,
+                    iv.scale(128) + thread(),
+                )))],
             )],
         ),
-        group(1, "copy r -> b", vec![Stmt::Transfer(store(4, regs(0, c(0), 0..4), B, thread().scale(4)))]),
+        group(
+            1,
+            "copy r -> b",
+            vec![Stmt::Leaf(Leaf::Transfer(store(4, regs(0, c(0), 0..4), B, thread().scale(4))))],
+        ),
         group(
             2,
             "copy q -> r4",
             vec![
-                Stmt::Transfer(load(4, regs(1, c(0), 0..8), C, thread().scale(16))),
-                Stmt::Transfer(load(1, regs(1, c(0), [8, 9]), C, thread().scale(16) + c(8))),
+                Stmt::Leaf(Leaf::Transfer(load(4, regs(1, c(0), 0..8), C, thread().scale(16)))),
+                Stmt::Leaf(Leaf::Transfer(load(1, regs(1, c(0), [8, 9]), C, thread().scale(16) + c(8)))),
                 fill(regs(1, c(0), 10..16), 0xf),
             ],
         ),
@@ -282,8 +305,18 @@ pub(crate) fn narrow() -> ThreadProgram {
             3,
             "copy r4 -> w",
             vec![
-                Stmt::Transfer(store(8, regs(1, c(0), 0..16), Memory::Global(3), thread().scale(16))),
-                Stmt::Transfer(store(2, regs(1, c(0), [9, 8, 3, 1]), Memory::Global(3), thread().scale(16))),
+                Stmt::Leaf(Leaf::Transfer(store(
+                    8,
+                    regs(1, c(0), 0..16),
+                    Memory::Global(3),
+                    thread().scale(16),
+                ))),
+                Stmt::Leaf(Leaf::Transfer(store(
+                    2,
+                    regs(1, c(0), [9, 8, 3, 1]),
+                    Memory::Global(3),
+                    thread().scale(16),
+                ))),
             ],
         ),
     ];
@@ -324,21 +357,21 @@ pub(crate) fn signed() -> ThreadProgram {
         0,
         "copy a -> r",
         vec![
-            Stmt::Let { var: at, value },
-            Stmt::For {
+            Stmt::Leaf(Leaf::Let { var: at, value }),
+            Stmt::Control(Control::For {
                 var: t.clone(),
                 start: div(&n, 2),
                 end: (n.clone() + c(1)).maximum(&thread(), &facts),
                 unroll: false,
                 body: vec![
-                    Stmt::If {
+                    Stmt::Control(Control::If {
                         cond: inside,
-                        then: vec![Stmt::Transfer(load(4, reg(), A, source))],
+                        then: vec![Stmt::Leaf(Leaf::Transfer(load(4, reg(), A, source)))],
                         otherwise: vec![fill(reg(), 0xffff_ffff)],
-                    },
-                    Stmt::Transfer(store(4, reg(), B, tv.scale(3).xor(&thread()).and(0xff))),
+                    }),
+                    Stmt::Leaf(Leaf::Transfer(store(4, reg(), B, tv.scale(3).xor(&thread()).and(0xff)))),
                 ],
-            },
+            }),
         ],
     )];
     let params = vec![
@@ -377,7 +410,7 @@ pub(crate) fn gemm() -> ThreadProgram {
         );
         (
             unrolled(&i, 4, vec![guarded(load(16, r(), memory, global(block)), inside, 0)]),
-            unrolled(&i, 4, vec![Stmt::Transfer(store(16, r(), shared, swizzled(&row, &chunk)))]),
+            unrolled(&i, 4, vec![Stmt::Leaf(Leaf::Transfer(store(16, r(), shared, swizzled(&row, &chunk))))]),
         )
     };
     let (load_a, store_a) = moved(0, A, block(1), sa);
@@ -389,9 +422,9 @@ pub(crate) fn gemm() -> ThreadProgram {
     let row_b = warp_n.scale(64) + jv.scale(16) + div(&lane, 16).scale(8) + rem(&lane, 8);
     let chunk_b = ksv.scale(2) + rem(&div(&lane, 8), 2);
     let fragments_a =
-        Stmt::Transfer(load_matrices(regs(2, iv.scale(8), 0..8), sa, swizzled(&row_a, &chunk_a)));
+        Stmt::Leaf(Leaf::Transfer(load_matrices(regs(2, iv.scale(8), 0..8), sa, swizzled(&row_a, &chunk_a))));
     let fragments_b =
-        Stmt::Transfer(load_matrices(regs(3, jv.scale(8), 0..8), sb, swizzled(&row_b, &chunk_b)));
+        Stmt::Leaf(Leaf::Transfer(load_matrices(regs(3, jv.scale(8), 0..8), sb, swizzled(&row_b, &chunk_b))));
     let multiply = product(
         [16, 8, 16],
         [DType::F16, DType::F32],
@@ -406,18 +439,18 @@ pub(crate) fn gemm() -> ThreadProgram {
     ];
     let body = vec![
         group(0, "fill acc = 0.0", vec![fill(regs(4, c(0), 0..128), 0)]),
-        Stmt::For {
+        Stmt::Control(Control::For {
             var: kt,
             start: c(0),
             end: div(&k, 32),
             unroll: false,
             body: vec![
-                group(1, "copy a -> sa", vec![load_a, Stmt::Barrier, store_a]),
+                group(1, "copy a -> sa", vec![load_a, Stmt::Leaf(Leaf::Barrier), store_a]),
                 group(2, "copy b -> sb", vec![load_b, store_b]),
-                Stmt::Barrier,
+                Stmt::Leaf(Leaf::Barrier),
                 unrolled(&ks, 2, step),
             ],
-        },
+        }),
         group(6, "copy acc -> c", vec![unrolled(&i, 4, vec![unrolled(&j, 8, gemm_stores(&iv, &jv))])]),
     ];
     let params = vec![

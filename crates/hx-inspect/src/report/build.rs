@@ -7,7 +7,8 @@ use hx_compile::{Db, Instance, estimate_of_launch, tile_program};
 use hx_hir::{ItemKey, signature_source_map};
 use hx_lower::{Lowered, Place};
 use hx_sim::{Counters, Report};
-use hx_thread::{Bulk, BulkStore, Group, Stmt, ThreadProgram, visit};
+use hx_target::Form;
+use hx_thread::{Control, Description, Group, Leaf, Stmt, ThreadProgram, visit};
 use hx_tile::{OpCycles, OpId, Origin, op_text};
 
 use super::advice::Advice;
@@ -116,7 +117,7 @@ struct Code {
 fn operations(program: &ThreadProgram) -> Vec<(&Group, Code)> {
     let mut found: Vec<(&Group, Code)> = Vec::new();
     visit(&program.body, &mut |stmt| {
-        let Stmt::Group(group) = stmt else { return };
+        let Stmt::Control(Control::Group(group)) = stmt else { return };
         let at = found.iter().position(|(other, _)| other.op == group.op).unwrap_or_else(|| {
             found.push((group, Code { rows: Vec::new(), moves: Moves::Nothing }));
             found.len() - 1
@@ -131,61 +132,24 @@ fn operations(program: &ThreadProgram) -> Vec<(&Group, Code)> {
 impl Code {
     /// Adds the statements of a body, without those of other operations in it.
     fn body(&mut self, body: &[Stmt]) {
-        for stmt in body.iter().filter(|stmt| !matches!(stmt, Stmt::Group(_))) {
-            self.add(stmt);
-            stmt.bodies().for_each(|body| self.body(body));
+        for stmt in body {
+            match stmt {
+                Stmt::Leaf(leaf) => self.add(leaf),
+                Stmt::Control(Control::Group(_)) => {}
+                Stmt::Control(control) => control.bodies().for_each(|body| self.body(body)),
+            }
         }
     }
 
-    fn add(&mut self, stmt: &Stmt) {
-        let (row, moves) = match stmt {
-            Stmt::Transfer(transfer) if transfer.atomic.is_some() => {
-                (Some(transfer.row.name()), Moves::Atomics)
-            }
-            Stmt::Transfer(transfer) => (Some(transfer.row.name()), Moves::Registers),
-            Stmt::AsyncCopy(copy) => (Some(copy.row.name()), Moves::AsyncCopies),
-            Stmt::Bulk(Bulk { row, .. }) | Stmt::BulkStore(BulkStore { row, .. }) => {
-                (Some(row.name()), Moves::Bulk)
-            }
-            Stmt::Send(send) => (Some(send.row.name()), Moves::Bulk),
-            Stmt::Multiply(multiply) => (Some(multiply.row.name()), Moves::Nothing),
-            Stmt::MultiplyAsync(multiply) => (Some(multiply.row.name()), Moves::Nothing),
-            Stmt::Convert(convert) => (convert.row.map(|row| row.name()), Moves::Nothing),
-            Stmt::Exchange(exchange) => (Some(exchange.row.name()), Moves::Nothing),
-            Stmt::LoadInteger { .. } | Stmt::LoadIndex { .. } => (None, Moves::Registers),
-            Stmt::Group(_)
-            | Stmt::Let { .. }
-            | Stmt::For { .. }
-            | Stmt::If { .. }
-            | Stmt::Barrier
-            | Stmt::WarpBarrier
-            | Stmt::Uniform { .. }
-            | Stmt::Fence(_)
-            | Stmt::CommitProducts
-            | Stmt::WaitProducts { .. }
-            | Stmt::Fill(_)
-            | Stmt::Compute(_)
-            | Stmt::Commit
-            | Stmt::Wait { .. }
-            | Stmt::BulkCommit
-            | Stmt::BulkWait { .. }
-            | Stmt::WaitPrevious
-            | Stmt::AllowNext
-            | Stmt::While { .. }
-            | Stmt::Assign { .. }
-            | Stmt::ReadIndex { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. }
-            | Stmt::Log(_)
-            | Stmt::Put(_)
-            | Stmt::Await { .. }
-            | Stmt::Arrive { .. }
-            | Stmt::Expect { .. }
-            | Stmt::Draw(_)
-            | Stmt::Drawn(_)
-            | Stmt::Roles(_)
-            | Stmt::NamedSync { .. }
-            | Stmt::NamedArrive { .. } => (None, Moves::Nothing),
+    fn add(&mut self, leaf: &Leaf) {
+        let Description { row, form, touches, .. } = leaf.description();
+        let moves = match form {
+            Some(Form::CopyInGroup | Form::CopyToBarrier) => Moves::AsyncCopies,
+            Some(Form::BulkLoad | Form::BulkStore | Form::BulkAdd | Form::Send) => Moves::Bulk,
+            Some(Form::Product) => Moves::Nothing,
+            None if matches!(leaf, Leaf::Transfer(transfer) if transfer.atomic.is_some()) => Moves::Atomics,
+            None if touches.is_empty() => Moves::Nothing,
+            None => Moves::Registers,
         };
         self.moves = self.moves.max(moves);
         if let Some(row) = row.filter(|row| !self.rows.iter().any(|known| known == row)) {

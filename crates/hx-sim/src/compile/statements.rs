@@ -2,7 +2,7 @@
 
 use hx_index::{Cond, Expr, Symbol};
 use hx_target::Completion;
-use hx_thread::{Body, Group, Log, Stmt};
+use hx_thread::{Body, Control, Group, Leaf, Log, Stmt};
 use hx_tile::Origin;
 
 use super::{Compilation, Local};
@@ -35,54 +35,67 @@ impl<'a> Compilation<'a> {
         Ok(out)
     }
 
-    /// Compiles a statement. Most become one step. A group and an elementwise computation of several values become several; a
-    /// name of a known value, and a statement that orders launches, become none.
-    ///
-    /// # Errors
-    /// If the statement contradicts the program or the catalogue.
     fn statement(
         &mut self,
         stmt: &'a Stmt,
         hidden: &mut Hidden,
         out: &mut Vec<Step>,
     ) -> Result<(), SimError> {
-        let site = self.site;
-        out.push(match stmt {
-            Stmt::Group(g) => {
+        match stmt {
+            Stmt::Control(control) => self.control(control, out),
+            Stmt::Leaf(leaf) => self.leaf(leaf, hidden, out),
+        }
+    }
+
+    /// Compiles control flow. A group becomes the steps of its body.
+    fn control(&mut self, control: &'a Control, out: &mut Vec<Step>) -> Result<(), SimError> {
+        out.push(match control {
+            Control::Group(g) => {
                 out.extend(self.group(g)?);
                 return Ok(());
             }
-            Stmt::Compute(c) => {
+            Control::For { var, start, end, unroll, body } => {
+                self.counted_loop(var, start, end, *unroll, body)?
+            }
+            Control::If { cond, then, otherwise } => self.branch(cond, then, otherwise)?,
+            Control::While { cond, body, origin } => self.conditional_loop(cond, body, *origin)?,
+            Control::Drawn(drawn) => self.drawn(drawn)?,
+            Control::Roles(roles) => self.roles(roles)?,
+        });
+        Ok(())
+    }
+
+    /// Compiles a leaf. Most become one step. An elementwise computation of several values becomes several; a name of a known value,
+    /// and a leaf that orders launches, become none.
+    fn leaf(&mut self, leaf: &'a Leaf, hidden: &mut Hidden, out: &mut Vec<Step>) -> Result<(), SimError> {
+        let site = self.site;
+        out.push(match leaf {
+            Leaf::Compute(c) => {
                 for lane in 0..c.dst.offsets.len().max(1) {
                     out.push(Step::Compute(Box::new(self.compute(c, lane)?)));
                 }
                 return Ok(());
             }
             // The simulator runs one launch after the other.
-            Stmt::WaitPrevious | Stmt::AllowNext => return Ok(()),
-            Stmt::Let { var, value } | Stmt::Uniform { var, value } => {
+            Leaf::WaitPrevious | Leaf::AllowNext => return Ok(()),
+            Leaf::Let { var, value } | Leaf::Uniform { var, value } => {
                 let made = self.local(var, value)?;
                 out.extend(self.bind(var, made, hidden));
                 return Ok(());
             }
-            Stmt::For { var, start, end, unroll, body } => {
-                self.counted_loop(var, start, end, *unroll, body)?
-            }
-            Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise)?,
-            Stmt::While { cond, body, origin } => self.conditional_loop(cond, body, *origin)?,
-            Stmt::Barrier => Step::Barrier { site },
-            Stmt::WarpBarrier => Step::WarpBarrier { site },
-            Stmt::Exchange(e) => Step::LaneExchange(Box::new(self.lane_exchange(e)?)),
-            Stmt::AsyncCopy(c) => Step::AsyncCopy(Box::new(self.async_copy(c)?)),
-            Stmt::Bulk(b) => {
+            Leaf::Barrier => Step::Barrier { site },
+            Leaf::WarpBarrier => Step::WarpBarrier { site },
+            Leaf::Exchange(e) => Step::LaneExchange(Box::new(self.lane_exchange(e)?)),
+            Leaf::AsyncCopy(c) => Step::AsyncCopy(Box::new(self.async_copy(c)?)),
+            Leaf::Bulk(b) => {
                 let copy = Box::new(self.bulk_load(b)?);
                 let (barrier, index) = self.stage(b.barrier.0, &b.barrier.1)?;
                 Step::BulkLoad { copy, barrier, index }
             }
-            Stmt::Send(s) => Step::Send(Box::new(self.send(s)?)),
-            Stmt::BulkStore(s) => Step::BulkStore(Box::new(self.bulk_store(s)?)),
-            Stmt::BulkCommit => Step::BulkCommit { site },
-            Stmt::BulkWait { leave, read } => {
+            Leaf::Send(s) => Step::Send(Box::new(self.send(s)?)),
+            Leaf::BulkStore(s) => Step::BulkStore(Box::new(self.bulk_store(s)?)),
+            Leaf::BulkCommit => Step::BulkCommit { site },
+            Leaf::BulkWait { leave, read } => {
                 let until = if *read { Completion::StoreRead } else { Completion::Store };
                 Step::BulkWait {
                     site,
@@ -90,57 +103,55 @@ impl<'a> Compilation<'a> {
                     completes: &self.program.target.rows().wait_for(until).completes,
                 }
             }
-            Stmt::Commit => Step::Commit { site },
-            Stmt::Wait { groups } => Step::Wait { site, groups: *groups },
-            Stmt::Assign { var, value } => self.assign(var, value)?,
-            Stmt::LoadIndex { var, address, guard } => {
+            Leaf::Commit => Step::Commit { site },
+            Leaf::Wait { groups } => Step::Wait { site, groups: *groups },
+            Leaf::Assign { var, value } => self.assign(var, value)?,
+            Leaf::LoadIndex { var, address, guard } => {
                 let made = self.load_index(var, address, guard)?;
                 self.bind(var, made, hidden)
             }
-            Stmt::ReadIndex { var, src } => {
+            Leaf::ReadIndex { var, src } => {
                 let made = self.read_index(var, src)?;
                 self.bind(var, made, hidden)
             }
-            Stmt::LoadInteger { var, address } => {
+            Leaf::LoadInteger { var, address } => {
                 let made = self.load_integer(var, address)?;
                 self.bind(var, made, hidden)
             }
-            Stmt::LetNumber { var, value, inputs } => {
+            Leaf::LetNumber { var, value, inputs } => {
                 let made = self.let_number(var, value, inputs)?;
                 self.bind(var, made, hidden)
             }
-            Stmt::AssignNumber { var, value } => self.assign_number(var, value)?,
-            Stmt::Await { barrier, index, parity, by } => {
+            Leaf::AssignNumber { var, value } => self.assign_number(var, value)?,
+            Leaf::Await { barrier, index, parity, by } => {
                 let (barrier, index) = self.stage(*barrier, index)?;
                 Step::Await { site, barrier, index, parity: self.uniform(parity, "the parity")?, by: *by }
             }
-            Stmt::Arrive { barrier, index, by, blocks } => {
+            Leaf::Arrive { barrier, index, by, blocks } => {
                 let (barrier, index) = self.stage(*barrier, index)?;
                 Step::Arrive { site, barrier, index, by: *by, blocks: self.ranks(blocks)? }
             }
-            Stmt::Expect { barrier, index, bytes } => {
+            Leaf::Expect { barrier, index, bytes } => {
                 let (barrier, index) = self.stage(*barrier, index)?;
                 Step::Expect { site, barrier, index, bytes: *bytes }
             }
-            Stmt::Draw(draw) => self.draw(draw)?,
-            Stmt::Drawn(drawn) => self.drawn(drawn)?,
-            Stmt::Log(l) => self.log(l)?,
-            Stmt::Put(p) => Step::Put(Box::new(self.put(p)?)),
-            Stmt::Transfer(t) => Step::Transfer(Box::new(self.transfer(t)?)),
-            Stmt::Multiply(m) => Step::Multiply(Box::new(self.multiply(m)?)),
-            Stmt::Convert(c) => Step::Convert(Box::new(self.convert(c)?)),
-            Stmt::Fill(f) => Step::Fill(Box::new(self.fill(f)?)),
-            Stmt::Roles(roles) => self.roles(roles)?,
-            Stmt::NamedSync { id, threads } => {
+            Leaf::Draw(draw) => self.draw(draw)?,
+            Leaf::Log(l) => self.log(l)?,
+            Leaf::Put(p) => Step::Put(Box::new(self.put(p)?)),
+            Leaf::Transfer(t) => Step::Transfer(Box::new(self.transfer(t)?)),
+            Leaf::Multiply(m) => Step::Multiply(Box::new(self.multiply(m)?)),
+            Leaf::Convert(c) => Step::Convert(Box::new(self.convert(c)?)),
+            Leaf::Fill(f) => Step::Fill(Box::new(self.fill(f)?)),
+            Leaf::NamedSync { id, threads } => {
                 Step::NamedSync { site, id: self.uniform(id, "the barrier")?, threads: *threads as usize }
             }
-            Stmt::NamedArrive { id, threads } => {
+            Leaf::NamedArrive { id, threads } => {
                 Step::NamedArrive { site, id: self.uniform(id, "the barrier")?, threads: *threads as usize }
             }
-            Stmt::MultiplyAsync(m) => Step::MultiplyAsync(Box::new(self.multiply_async(m)?)),
-            Stmt::Fence(fence) => Step::Fence { site, fence: *fence },
-            Stmt::CommitProducts => Step::CommitProducts { site },
-            Stmt::WaitProducts { leave, completes } => {
+            Leaf::MultiplyAsync(m) => Step::MultiplyAsync(Box::new(self.multiply_async(m)?)),
+            Leaf::Fence(fence) => Step::Fence { site, fence: *fence },
+            Leaf::CommitProducts => Step::CommitProducts { site },
+            Leaf::WaitProducts { leave, completes } => {
                 let completes = completes.iter().map(|regs| self.regs(regs)).collect::<Result<_, _>>()?;
                 Step::WaitProducts { site, leave: *leave, completes }
             }

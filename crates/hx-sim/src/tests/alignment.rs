@@ -4,7 +4,7 @@
 use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::{CopyRow, Space, Target};
-use hx_thread::{Memory, Stmt};
+use hx_thread::{Leaf, Memory, Stmt};
 
 use super::build::*;
 
@@ -36,7 +36,7 @@ fn run(row: &CopyRow, dtype: DType, [from, to]: [i64; 2]) -> String {
     let place = |after: i64| -> Expr { thread() * c(atom.access) + c(after) };
     if row.is_async() {
         let copy = async_copy(&row.name, (a, place(from)), (s, place(to)));
-        k.op("copy_async(a, s)", vec![Stmt::AsyncCopy(copy)]);
+        k.op("copy_async(a, s)", vec![Stmt::Leaf(Leaf::AsyncCopy(copy))]);
     } else {
         let memory = if row.memory_space() == Space::Global { a } else { s };
         if row.is_load() && memory == s {
@@ -70,7 +70,7 @@ fn written(k: &mut Kernel, s: Memory, dtype: DType, len: i64) {
         let store = guarded(row, first(r, each as u32), s, at, inside, 0);
         k.op("fill", vec![fill(first(r, each as u32), 0), store]);
     }
-    k.push(Stmt::Barrier);
+    k.push(Stmt::Leaf(Leaf::Barrier));
 }
 
 #[test]

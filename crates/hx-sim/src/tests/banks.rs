@@ -31,7 +31,7 @@ fn degree(row: &str, dtype: DType, len: u32, address: Expr, sw: (u32, u32, u32))
             (var("i") * c(32) + thread()) * c(i64::from(per_store)),
         )];
         k.push(repeat("i", c(i64::from(len / per_store / 32)), false, all));
-        k.push(hx_thread::Stmt::Barrier);
+        k.push(hx_thread::Stmt::Leaf(hx_thread::Leaf::Barrier));
     }
     k.op("access", vec![transfer(row, first(r, count), s, swizzle(address, sw))]);
     let report = k.run(&mut []).unwrap();

@@ -6,8 +6,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
 use hx_thread::{
-    Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Memory, Part, RegId, SendChunk, Stmt, TensorMap,
-    Waiters,
+    Address, Arrivals, Barrier, BarrierKind, Bulk, Fence, Leaf, Memory, Part, RegId, SendChunk, Stmt,
+    TensorMap, Waiters,
 };
 use hx_tile::Origin;
 
@@ -63,7 +63,7 @@ fn loaded_by(blocks: i64) -> Loaded {
 
 impl Loaded {
     fn expect(&mut self, bytes: u32) {
-        self.k.op("expect", vec![Stmt::Expect { barrier: FULL, index: c(0), bytes }]);
+        self.k.op("expect", vec![Stmt::Leaf(Leaf::Expect { barrier: FULL, index: c(0), bytes })]);
     }
 
     fn load(&mut self, coordinates: [i64; 2]) {
@@ -74,17 +74,25 @@ impl Loaded {
             barrier: (FULL, c(0)),
             blocks: Vec::new(),
         };
-        self.k.op("copy_async(x, s)", vec![Stmt::Bulk(load)]);
+        self.k.op("copy_async(x, s)", vec![Stmt::Leaf(Leaf::Bulk(load))]);
     }
 
     fn wait(&mut self, barrier: u32, parity: i64) {
-        self.k.op("wait()", vec![Stmt::Await { barrier, index: c(0), parity: c(parity), by: Waiters::All }]);
+        self.k.op(
+            "wait()",
+            vec![Stmt::Leaf(Leaf::Await { barrier, index: c(0), parity: c(parity), by: Waiters::All })],
+        );
     }
 
     fn release(&mut self) {
         self.k.op(
             "release()",
-            vec![Stmt::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps, blocks: Vec::new() }],
+            vec![Stmt::Leaf(Leaf::Arrive {
+                barrier: EMPTY,
+                index: c(0),
+                by: Arrivals::Warps,
+                blocks: Vec::new(),
+            })],
         );
     }
 
@@ -231,7 +239,7 @@ fn a_load_follows_what_threads_did_over_a_fence_and_a_barrier() {
         loaded.read();
     };
     let fenced = |loaded: &mut Loaded| {
-        loaded.k.push(Stmt::Fence(Fence::Proxy));
+        loaded.k.push(Stmt::Leaf(Leaf::Fence(Fence::Proxy)));
         loaded.release();
         loaded.wait(EMPTY, 0);
     };
@@ -277,7 +285,7 @@ fn a_load_follows_what_threads_did_over_a_fence_and_a_barrier() {
     );
     again(
         (&write, 0),
-        &|loaded| loaded.k.push(Stmt::Barrier),
+        &|loaded| loaded.k.push(Stmt::Leaf(Leaf::Barrier)),
         expect![[r#"
             no fence of thread 0 stands between its write to element 0 of the shared tensor `s` in `copy(r, s)` and the instruction that accesses it through the asynchronous proxy
               thread 0, block [0, 0, 0], #2 `copy_async(x, s)`
@@ -305,16 +313,18 @@ fn pair(early: bool) -> Loaded {
             barrier: (FULL, c(0)),
             blocks: vec![c(0), c(1)],
         };
-        loaded.k.op("copy_async(x, s)", vec![Stmt::Bulk(share)]);
+        loaded.k.op("copy_async(x, s)", vec![Stmt::Leaf(Leaf::Bulk(share))]);
         loaded.wait(FULL, round);
         let (own, place) = (first(loaded.r, 2), thread() * c(2));
         let theirs = (c(1) - rank.clone()).scale(elements) + place.clone();
         let load = transfer("ld.shared.b32", own.clone(), loaded.s, theirs);
         let store = transfer("st.global.b32", own, loaded.y, rank.scale(elements) + place);
         let blocks = vec![c(0), c(1)];
-        let arrive = Stmt::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps, blocks };
-        let mut ops =
-            [("copy(s, y)", vec![load, store]), ("release()", vec![Stmt::Fence(Fence::Proxy), arrive])];
+        let arrive = Stmt::Leaf(Leaf::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps, blocks });
+        let mut ops = [
+            ("copy(s, y)", vec![load, store]),
+            ("release()", vec![Stmt::Leaf(Leaf::Fence(Fence::Proxy)), arrive]),
+        ];
         if early {
             ops.reverse();
         }
@@ -374,23 +384,29 @@ fn sends(early: bool) -> (Kernel, [Memory; 2]) {
     k.op("load(x)", vec![global("ld.global.v4.b32", x)]);
     for round in 0..2 {
         let other = c(1) - rank.clone();
-        let free = Stmt::Await { barrier: EMPTY, index: c(0), parity: c(1 - round), by: Waiters::All };
-        let send = Stmt::Send(SendChunk {
+        let free =
+            Stmt::Leaf(Leaf::Await { barrier: EMPTY, index: c(0), parity: c(1 - round), by: Waiters::All });
+        let send = Stmt::Leaf(Leaf::Send(SendChunk {
             row: hx_target::row("send.v4.b32"),
             registers: own.clone(),
             address: Address { memory: slot, offset: place.clone() },
             block: other.clone(),
             barrier: (FULL, c(0)),
-        });
+        }));
         let skip = early && round == 1;
         k.op("send", if skip { vec![send] } else { vec![free, send] });
         k.op(
             "receive",
             vec![
-                Stmt::Expect { barrier: FULL, index: c(0), bytes: 512 },
-                Stmt::Await { barrier: FULL, index: c(0), parity: c(round), by: Waiters::All },
+                Stmt::Leaf(Leaf::Expect { barrier: FULL, index: c(0), bytes: 512 }),
+                Stmt::Leaf(Leaf::Await { barrier: FULL, index: c(0), parity: c(round), by: Waiters::All }),
                 transfer("ld.shared.v4.b32", own.clone(), slot, place.clone()),
-                Stmt::Arrive { barrier: EMPTY, index: c(0), by: Arrivals::Warps, blocks: vec![other] },
+                Stmt::Leaf(Leaf::Arrive {
+                    barrier: EMPTY,
+                    index: c(0),
+                    by: Arrivals::Warps,
+                    blocks: vec![other],
+                }),
             ],
         );
     }

@@ -6,8 +6,9 @@ use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_target::Target;
 use hx_thread::{
-    Address, AsyncCopy, AtomicUse, Compute, Convert, Exchange, Fill, Group, Lane, Memory, Multiply, Param,
-    RegId, RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
+    Address, AsyncCopy, AtomicUse, Compute, Control, Convert, Exchange, Fill, Group, Lane, Leaf, Memory,
+    Multiply, Param, RegId, RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram,
+    Transfer,
 };
 use hx_tile::{MemoryOrder, MemoryScope, OpId, Origin, Scalar, Scope, ScopeId};
 
@@ -71,23 +72,23 @@ pub(super) fn guarded(
     let (order, scope) = (MemoryOrder::Relaxed, MemoryScope::Gpu);
     let form = Target::usual().rows().copy(row).and_then(|row| row.atomic);
     let atomic = form.map(|_| AtomicUse { compare: None, old: None, order, scope });
-    Stmt::Transfer(Transfer { row: hx_target::row(row), registers, address, guard, pad, atomic })
+    Stmt::Leaf(Leaf::Transfer(Transfer { row: hx_target::row(row), registers, address, guard, pad, atomic }))
 }
 
 pub(super) fn multiply(row: &str, c: Registers, a: Registers, b: Registers) -> Stmt {
-    Stmt::Multiply(Multiply { row: hx_target::row(row), c, a, b })
+    Stmt::Leaf(Leaf::Multiply(Multiply { row: hx_target::row(row), c, a, b }))
 }
 
 pub(super) fn convert(row: Option<&str>, dst: Registers, src: Registers) -> Stmt {
-    Stmt::Convert(Convert { row: row.map(hx_target::row), dst, src })
+    Stmt::Leaf(Leaf::Convert(Convert { row: row.map(hx_target::row), dst, src }))
 }
 
 pub(super) fn fill(dst: Registers, bits: u64) -> Stmt {
-    Stmt::Fill(Fill { dst, bits })
+    Stmt::Leaf(Leaf::Fill(Fill { dst, bits }))
 }
 
 pub(super) fn compute(dst: Registers, inputs: Vec<Registers>, value: Scalar) -> Stmt {
-    Stmt::Compute(Compute { dst, inputs, value })
+    Stmt::Leaf(Leaf::Compute(Compute { dst, inputs, value }))
 }
 
 pub(super) fn input(index: u32, dtype: DType) -> Scalar {
@@ -96,7 +97,12 @@ pub(super) fn input(index: u32, dtype: DType) -> Scalar {
 
 /// Gives each `lane` the value of `lane ^ mask`.
 pub(super) fn exchange(dst: Registers, src: Registers, mask: u32) -> Stmt {
-    Stmt::Exchange(Exchange { row: hx_target::row("shfl.bfly.b32"), dst, src, lane: Lane::Xor(mask) })
+    Stmt::Leaf(Leaf::Exchange(Exchange {
+        row: hx_target::row("shfl.bfly.b32"),
+        dst,
+        src,
+        lane: Lane::Xor(mask),
+    }))
 }
 
 pub(super) fn async_copy(row: &str, src: (Memory, Expr), dst: (Memory, Expr)) -> AsyncCopy {
@@ -106,7 +112,7 @@ pub(super) fn async_copy(row: &str, src: (Memory, Expr), dst: (Memory, Expr)) ->
 }
 
 pub(super) fn repeat(name: &str, end: Expr, unroll: bool, body: Vec<Stmt>) -> Stmt {
-    Stmt::For { var: symbol(name), start: c(0), end, unroll, body }
+    Stmt::Control(Control::For { var: symbol(name), start: c(0), end, unroll, body })
 }
 
 /// A program under construction.
@@ -173,13 +179,13 @@ impl Kernel {
     /// Wraps statements in a group for the next tile operation.
     pub(super) fn group(&mut self, title: &str, body: Vec<Stmt>) -> Stmt {
         self.ops += 1;
-        Stmt::Group(Group {
+        Stmt::Control(Control::Group(Group {
             op: OpId(self.ops - 1),
             scope: ScopeId::BLOCK,
             origin: Origin(self.ops),
             title: title.into(),
             body,
-        })
+        }))
     }
 
     pub(super) fn op(&mut self, title: &str, body: Vec<Stmt>) {

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::SwizzleMode;
-use hx_thread::{Address, BulkStore, Fence, Memory, Part, RegId, Stmt, TensorMap};
+use hx_thread::{Address, BulkStore, Fence, Leaf, Memory, Part, RegId, Stmt, TensorMap};
 
 use super::build::*;
 use crate::Argument;
@@ -54,8 +54,8 @@ impl Stored {
 
     /// Passes a barrier, behind a fence of the threads that wrote.
     fn sync(&mut self) {
-        self.k.push(Stmt::Fence(Fence::Proxy));
-        self.k.push(Stmt::Barrier);
+        self.k.push(Stmt::Leaf(Leaf::Fence(Fence::Proxy)));
+        self.k.push(Stmt::Leaf(Leaf::Barrier));
     }
 
     fn store(&mut self, row: &str, coordinates: [i64; 2]) {
@@ -71,16 +71,16 @@ impl Stored {
     fn store_part(&mut self, row: &str, to: Part) {
         let store =
             BulkStore { row: hx_target::row(row), to, address: Address { memory: self.s, offset: c(0) } };
-        self.k.op("copy_async(s, y)", vec![Stmt::BulkStore(store), Stmt::BulkCommit]);
+        self.k.op("copy_async(s, y)", vec![Stmt::Leaf(Leaf::BulkStore(store)), Stmt::Leaf(Leaf::BulkCommit)]);
     }
 
     fn wait(&mut self, leave: u32) {
-        self.k.op("wait_stores()", vec![Stmt::BulkWait { leave, read: true }]);
+        self.k.op("wait_stores()", vec![Stmt::Leaf(Leaf::BulkWait { leave, read: true })]);
     }
 
     /// Waits for the writes of stores, not only for their reads of shared memory.
     fn complete(&mut self, leave: u32) {
-        self.k.op("wait_stores(read: false)", vec![Stmt::BulkWait { leave, read: false }]);
+        self.k.op("wait_stores(read: false)", vec![Stmt::Leaf(Leaf::BulkWait { leave, read: false })]);
     }
 
     /// Each thread loads 8 elements of a row, from the left.
@@ -326,7 +326,7 @@ fn what_a_store_reads_is_written_after_its_wait_and_a_barrier() {
         stored.fill(2.0);
         stored
     };
-    build(&|s| s.k.push(Stmt::Barrier)).check(expect![[r#"
+    build(&|s| s.k.push(Stmt::Leaf(Leaf::Barrier))).check(expect![[r#"
         writes element 0 of the shared tensor `s`, which the store by thread 0 in #1 `copy_async(s, y)` may still read
           thread 0, block [0, 0, 0], #2 `copy(r, s)`
     "#]]);
@@ -336,7 +336,7 @@ fn what_a_store_reads_is_written_after_its_wait_and_a_barrier() {
     "#]]);
     build(&|s| {
         s.wait(1);
-        s.k.push(Stmt::Barrier);
+        s.k.push(Stmt::Leaf(Leaf::Barrier));
     })
     .check(expect![[r#"
         writes element 0 of the shared tensor `s`, which the store by thread 0 in #1 `copy_async(s, y)` may still read
@@ -344,7 +344,7 @@ fn what_a_store_reads_is_written_after_its_wait_and_a_barrier() {
     "#]]);
     build(&|s| {
         s.wait(0);
-        s.k.push(Stmt::Barrier);
+        s.k.push(Stmt::Leaf(Leaf::Barrier));
     })
     .check(expect![[r#"
         111111111111111111111111111111110000000000000000
@@ -374,7 +374,7 @@ fn what_a_store_writes_is_there_after_a_wait_for_its_writes_and_a_barrier() {
         let text = stored.k.run(&mut arguments).map_or_else(|e| error_text(Err(e)), |_| "right".to_owned());
         want.assert_eq(&text);
     };
-    let barrier = |s: &mut Stored| s.k.push(Stmt::Barrier);
+    let barrier = |s: &mut Stored| s.k.push(Stmt::Leaf(Leaf::Barrier));
     check(
         "tma.store",
         &|s| {
@@ -474,9 +474,9 @@ fn a_bulk_store_comes_behind_a_fence_of_the_threads_that_accessed_the_elements()
         stored.sync();
         stored.load(0);
         if fence {
-            stored.k.push(Stmt::Fence(Fence::GlobalProxy));
+            stored.k.push(Stmt::Leaf(Leaf::Fence(Fence::GlobalProxy)));
         }
-        stored.k.push(Stmt::Barrier);
+        stored.k.push(Stmt::Leaf(Leaf::Barrier));
         stored.store("tma.store", [0, 0]);
         let mut arguments = [zeros()];
         stored.k.run(&mut arguments).map_or_else(|e| error_text(Err(e)), |_| "right".to_owned())

@@ -3,26 +3,26 @@
 use expect_test::{Expect, expect};
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr};
-use hx_thread::{Address, Memory, Stmt};
+use hx_thread::{Address, Control, Leaf, Memory, Stmt};
 use hx_tile::Scalar;
 
 use super::build::*;
 use crate::{Argument, Config, Fault, run};
 
 fn let_(name: &str, value: Expr) -> Stmt {
-    Stmt::Let { var: symbol(name), value }
+    Stmt::Leaf(Leaf::Let { var: symbol(name), value })
 }
 
 fn assign(name: &str, value: Expr) -> Stmt {
-    Stmt::Assign { var: symbol(name), value }
+    Stmt::Leaf(Leaf::Assign { var: symbol(name), value })
 }
 
 fn load(name: &str, memory: Memory, offset: Expr) -> Stmt {
-    Stmt::LoadInteger { var: symbol(name), address: Address { memory, offset } }
+    Stmt::Leaf(Leaf::LoadInteger { var: symbol(name), address: Address { memory, offset } })
 }
 
 fn while_(cond: Cond, body: Vec<Stmt>) -> Stmt {
-    Stmt::While { cond, body, origin: None }
+    Stmt::Control(Control::While { cond, body, origin: None })
 }
 
 /// Runs statements with tensors `a` (i32), `u` (u8), `f` (f32) and `m` (`mut` i32). Compares the integer `x` that they leave, or
@@ -63,11 +63,11 @@ fn integers_change() {
         while_(
             lt(c(1), var("n")),
             vec![
-                Stmt::If {
+                Stmt::Control(Control::If {
                     cond: Cond::Cmp(CmpOp::Eq, rem(var("n"), 2), c(0)),
                     then: vec![assign("n", div(var("n"), 2))],
                     otherwise: vec![assign("n", var("n") * c(3) + c(1))],
-                },
+                }),
                 assign("x", var("x") + c(1)),
             ],
         ),
@@ -76,7 +76,10 @@ fn integers_change() {
     check(vec![let_("x", c(9)), while_(lt(var("x"), c(3)), vec![assign("x", c(0))])], expect!["9"]);
     // Assigning to a name that hides an outer one does not change the outer one.
     let inner = vec![let_("x", c(5)), assign("x", c(6))];
-    let body = vec![let_("x", c(1)), Stmt::If { cond: lt(block(0), c(1)), then: inner, otherwise: vec![] }];
+    let body = vec![
+        let_("x", c(1)),
+        Stmt::Control(Control::If { cond: lt(block(0), c(1)), then: inner, otherwise: vec![] }),
+    ];
     check(body, expect!["1"]);
 }
 
@@ -106,7 +109,7 @@ fn integers_come_from_memory() {
 #[test]
 fn endless_loops_are_found() {
     check(
-        vec![let_("x", c(0)), while_(lt(var("x"), c(3)), vec![Stmt::Barrier])],
+        vec![let_("x", c(0)), while_(lt(var("x"), c(3)), vec![Stmt::Leaf(Leaf::Barrier)])],
         expect![[r#"
             no progress: `while x < 3` holds after an iteration that changed nothing (number 2)
               block [0, 0, 0]"#]],
@@ -187,12 +190,12 @@ fn the_report_as_a_table() {
     k.op("r = exp2(r)", vec![repeat("i", c(32), true, body)]);
     let body = vec![transfer("st.shared.b32", at(r, var("i"), 1), s, thread() * c(32) + var("i"))];
     k.op("copy(r, s)", vec![repeat("i", c(32), true, body)]);
-    k.push(Stmt::Barrier);
+    k.push(Stmt::Leaf(Leaf::Barrier));
     let body = vec![transfer("st.global.b32", at(r, var("i"), 1), b, place(c(0)))];
     let store = k.group("copy(r, b)", vec![repeat("i", c(32), true, body)]);
-    k.push(Stmt::If { cond: lt(block(0), c(2)), then: vec![store], otherwise: vec![] });
-    let skipped = k.group("never()", vec![Stmt::Commit]);
-    k.push(Stmt::If { cond: lt(block(0), c(0)), then: vec![skipped], otherwise: vec![] });
+    k.push(Stmt::Control(Control::If { cond: lt(block(0), c(2)), then: vec![store], otherwise: vec![] }));
+    let skipped = k.group("never()", vec![Stmt::Leaf(Leaf::Commit)]);
+    k.push(Stmt::Control(Control::If { cond: lt(block(0), c(0)), then: vec![skipped], otherwise: vec![] }));
     let mut arguments =
         [vector(f, &vec![0.0; n as usize]), vector(f, &vec![0.0; n as usize]), vector(DType::I32, &[0.0; 3])];
     let report = k.run(&mut arguments).unwrap();

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Expr;
-use hx_thread::{Memory, RegId, Stmt};
+use hx_thread::{Leaf, Memory, RegId, Stmt};
 
 use super::build::*;
 use crate::{Config, run};
@@ -32,19 +32,19 @@ impl Staged {
     /// Copies 4 elements in each thread, from `from` to `to` in the shared tensor.
     fn issue(&mut self, from: Expr, to: Expr) {
         let copy = async_copy("cp.async.cg.16", (self.a, from), (self.s, to));
-        self.k.op("copy_async(a, s)", vec![Stmt::AsyncCopy(copy)]);
+        self.k.op("copy_async(a, s)", vec![Stmt::Leaf(Leaf::AsyncCopy(copy))]);
     }
 
     fn commit(&mut self) {
-        self.k.op("commit()", vec![Stmt::Commit]);
+        self.k.op("commit()", vec![Stmt::Leaf(Leaf::Commit)]);
     }
 
     fn wait(&mut self, groups: u32) {
-        self.k.op(&format!("wait({groups})"), vec![Stmt::Wait { groups }]);
+        self.k.op(&format!("wait({groups})"), vec![Stmt::Leaf(Leaf::Wait { groups })]);
     }
 
     fn sync(&mut self) {
-        self.k.push(Stmt::Barrier);
+        self.k.push(Stmt::Leaf(Leaf::Barrier));
     }
 
     fn read(&mut self, from: Expr) {
@@ -172,7 +172,10 @@ fn overwritten_source(to: Expr, between: impl Fn(&mut Staged)) -> Staged {
     let mut p = staged();
     let (b, s, r) = (p.b, p.s, p.r);
     p.k.push(fill(first(r, 4), 1));
-    p.k.op("copy_async(b, s)", vec![Stmt::AsyncCopy(async_copy("cp.async.cg.16", (b, own()), (s, own())))]);
+    p.k.op(
+        "copy_async(b, s)",
+        vec![Stmt::Leaf(Leaf::AsyncCopy(async_copy("cp.async.cg.16", (b, own()), (s, own()))))],
+    );
     between(&mut p);
     p.k.op("copy(r, b)", vec![transfer("st.global.v4.b32", first(r, 4), b, to)]);
     p
@@ -258,7 +261,7 @@ fn two_groups(left: u32) -> Staged {
     for half in 0..2 {
         let place = || thread() * c(2) + c(128 * half);
         let copy = async_copy("cp.async.ca.8", (a, place()), (s, place()));
-        p.k.op("copy_async(a, s)", vec![Stmt::AsyncCopy(copy)]);
+        p.k.op("copy_async(a, s)", vec![Stmt::Leaf(Leaf::AsyncCopy(copy))]);
         p.commit();
     }
     p.wait(left);
@@ -320,7 +323,7 @@ fn outside_is_zero_and_the_inactive_do_nothing() {
     let mut copy = async_copy("cp.async.cg.16", (a, own() + far(40)), (s, own() + far(50)));
     copy.inside = lt(thread(), c(40));
     copy.active = lt(thread(), c(50));
-    p.k.op("copy_async(a, s)", vec![Stmt::AsyncCopy(copy)]);
+    p.k.op("copy_async(a, s)", vec![Stmt::Leaf(Leaf::AsyncCopy(copy))]);
     p.commit();
     p.wait(0);
     let (r, b) = (p.r, p.b);
@@ -347,7 +350,7 @@ fn conflicts_and_sectors_are_counted() {
     // Addresses lie 4 elements apart in source and destination.
     let place = || rem(thread(), 64) * c(4);
     let copy = async_copy("cp.async.ca.4", (a, place()), (s, place()));
-    p.k.op("copy_async(a, s)", vec![Stmt::AsyncCopy(copy)]);
+    p.k.op("copy_async(a, s)", vec![Stmt::Leaf(Leaf::AsyncCopy(copy))]);
     let report = p.k.run(&mut Staged::arguments()).unwrap();
     let counts = report.ops.values().next().unwrap();
     assert_eq!((counts.sectors, counts.ideal_sectors), (32, 8));
@@ -390,7 +393,7 @@ fn malformed_copies() {
         if swap {
             std::mem::swap(&mut from, &mut to);
         }
-        p.k.op("copy_async(a, s)", vec![Stmt::AsyncCopy(async_copy(row, from, to))]);
+        p.k.op("copy_async(a, s)", vec![Stmt::Leaf(Leaf::AsyncCopy(async_copy(row, from, to)))]);
         p.check(want);
     };
     wrong(
@@ -412,7 +415,7 @@ fn malformed_copies() {
     let mut p = staged();
     let h = p.k.shared("h", DType::F16, 256);
     let copy = async_copy("cp.async.cg.16", (p.a, own()), (h, own()));
-    p.k.op("copy_async(a, h)", vec![Stmt::AsyncCopy(copy)]);
+    p.k.op("copy_async(a, h)", vec![Stmt::Leaf(Leaf::AsyncCopy(copy))]);
     p.check(expect![[r#"
         `cp.async.cg.16` copies elements of f32 to a tensor of f16
           #0 `copy_async(a, h)`
@@ -439,14 +442,14 @@ fn pipeline(tiles: i64, stages: i64, left: u32) -> (Kernel, Vec<f64>) {
         let stage = rem(tile.clone(), stages) * c(128);
         let mut copy = async_copy("cp.async.cg.16", (a, tile.clone() * c(128) + lane()), (s, stage + lane()));
         copy.active = lt(tile, c(tiles));
-        Stmt::AsyncCopy(copy)
+        Stmt::Leaf(Leaf::AsyncCopy(copy))
     };
-    let prologue = k.group("copy_async(a[0..], s)", vec![issue(var("p")), Stmt::Commit]);
+    let prologue = k.group("copy_async(a[0..], s)", vec![issue(var("p")), Stmt::Leaf(Leaf::Commit)]);
     k.push(repeat("p", c(stages - 1), false, vec![prologue]));
     let body = vec![
-        Stmt::Wait { groups: left },
-        Stmt::Barrier,
-        k.group("copy_async(a, s)", vec![issue(var("i") + c(stages - 1)), Stmt::Commit]),
+        Stmt::Leaf(Leaf::Wait { groups: left }),
+        Stmt::Leaf(Leaf::Barrier),
+        k.group("copy_async(a, s)", vec![issue(var("i") + c(stages - 1)), Stmt::Leaf(Leaf::Commit)]),
         k.group(
             "copy(s, r)",
             vec![transfer(

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr};
-use hx_thread::{Barrier, BarrierKind, Counter, Draw, Drawn, Group, Lanes, Memory, RegId, Role, Stmt};
+use hx_thread::{
+    Barrier, BarrierKind, Control, Counter, Draw, Drawn, Group, Lanes, Leaf, Memory, RegId, Role, Stmt,
+};
 use hx_tile::{Origin, Scalar, Scope, ScopeId, ScopeKind};
 
 use super::build::*;
@@ -65,16 +67,16 @@ impl Counted {
     fn over(&self, draws: bool, body: Vec<Stmt>) -> Vec<Stmt> {
         let [ticket, parity] = ["ticket", "parity"].map(symbol);
         let draw = |index, parity| {
-            let draw = Stmt::Draw(Draw { counter: 0, index, parity });
+            let draw = Stmt::Leaf(Leaf::Draw(Draw { counter: 0, index, parity }));
             draws.then_some(draw)
         };
-        let start = |var: &str| Stmt::Let { var: symbol(var), value: c(0) };
-        let set = |var: &str, value| Stmt::Assign { var: symbol(var), value };
+        let start = |var: &str| Stmt::Leaf(Leaf::Let { var: symbol(var), value: c(0) });
+        let set = |var: &str, value| Stmt::Leaf(Leaf::Assign { var: symbol(var), value });
         let wraps = Cond::Cmp(CmpOp::Eq, var("ticket"), c(2));
         let wrap = vec![set("ticket", c(0)), set("parity", c(1) - var("parity"))];
         let mut round = vec![
             set("ticket", var("ticket") + c(1)),
-            Stmt::If { cond: wraps, then: wrap, otherwise: Vec::new() },
+            Stmt::Control(Control::If { cond: wraps, then: wrap, otherwise: Vec::new() }),
         ];
         round.extend(draw(var("ticket"), c(1) - var("parity")));
         round.extend(body);
@@ -83,13 +85,13 @@ impl Counted {
             Drawn { var: symbol("t"), counter: 0, index, parity: now, origin: Origin(42), body: round };
         let mut out = vec![start("ticket"), start("parity")];
         out.extend(draw(c(0), c(1)));
-        out.push(Stmt::Drawn(drawn));
+        out.push(Stmt::Control(Control::Drawn(drawn)));
         out
     }
 
     fn op(&mut self, scope: ScopeId, title: &str, body: Vec<Stmt>) -> Stmt {
         match self.kernel.group(title, body) {
-            Stmt::Group(group) => Stmt::Group(Group { scope, ..group }),
+            Stmt::Control(Control::Group(group)) => Stmt::Control(Control::Group(Group { scope, ..group })),
             other => other,
         }
     }
@@ -109,8 +111,10 @@ impl Counted {
 
     fn with(mut self, draws: Vec<Stmt>, groups: Vec<Stmt>) -> Counted {
         let role = |scope, index, body| Role { scope, registers: None, index, lanes: Lanes::All, body };
-        self.kernel
-            .push(Stmt::Roles(vec![role(DRAWS, None, draws), role(GROUPS, Some(symbol("g")), groups)]));
+        self.kernel.push(Stmt::Control(Control::Roles(vec![
+            role(DRAWS, None, draws),
+            role(GROUPS, Some(symbol("g")), groups),
+        ])));
         self
     }
 
@@ -209,7 +213,9 @@ fn a_ticket_is_kept_until_all_scopes_have_read_it() {
 
 /// Returns the loops of the two roles.
 fn loops(counted: &mut Counted) -> [&mut Vec<Stmt>; 2] {
-    let Some(Stmt::Roles(roles)) = counted.kernel.program.body.last_mut() else { panic!("no roles") };
+    let Some(Stmt::Control(Control::Roles(roles))) = counted.kernel.program.body.last_mut() else {
+        panic!("no roles")
+    };
     let [a, b] = roles.as_mut_slice() else { panic!("not two roles") };
     [&mut a.body, &mut b.body]
 }
@@ -217,8 +223,10 @@ fn loops(counted: &mut Counted) -> [&mut Vec<Stmt>; 2] {
 #[test]
 fn a_draw_that_is_missing_is_a_deadlock() {
     let without_later_draws = |counted: &mut Counted| {
-        let Some(Stmt::Drawn(drawn)) = loops(counted)[0].last_mut() else { panic!("no loop") };
-        drawn.body.retain(|stmt| !matches!(stmt, Stmt::Draw(_)));
+        let Some(Stmt::Control(Control::Drawn(drawn))) = loops(counted)[0].last_mut() else {
+            panic!("no loop")
+        };
+        drawn.body.retain(|stmt| !matches!(stmt, Stmt::Leaf(Leaf::Draw(_))));
     };
     check(
         without_later_draws,

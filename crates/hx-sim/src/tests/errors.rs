@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_thread::{Memory, Param, Stmt};
+use hx_thread::{Control, Leaf, Memory, Param, Stmt};
 use hx_tile::{Requirement, Scope, ScopeId, ScopeKind};
 
 use super::build::*;
@@ -153,7 +153,7 @@ fn malformed_programs() {
     );
     let cond = lt(thread(), c(3));
     check(
-        Stmt::If { cond, then: Vec::new(), otherwise: Vec::new() },
+        Stmt::Control(Control::If { cond, then: Vec::new(), otherwise: Vec::new() }),
         expect![[r#"
         `if thread < 3` differs between the threads of a block
           #0 `op`
@@ -232,9 +232,9 @@ fn launches() {
 fn operations_of_some_threads_are_refused() {
     let mut k = Kernel::new(64);
     k.registers("r", DType::F16, 4);
-    k.op("op", vec![Stmt::Barrier]);
+    k.op("op", vec![Stmt::Leaf(Leaf::Barrier)]);
     k.program.scopes.push(Scope { kind: ScopeKind::Group, first: 32, threads: 32, groups: 1 });
-    if let Some(Stmt::Group(group)) = k.program.body.last_mut() {
+    if let Some(Stmt::Control(Control::Group(group))) = k.program.body.last_mut() {
         group.scope = ScopeId(1);
     }
     expect![[r#"

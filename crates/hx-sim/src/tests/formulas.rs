@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_dtype::DType;
 use hx_index::{Atom, CmpOp, Cond, Expr, Symbol, Width};
-use hx_thread::Stmt;
+use hx_thread::{Control, Leaf, Stmt};
 use proptest::prelude::*;
 
 use super::build::*;
@@ -152,12 +152,14 @@ fn set(bits: u64) -> Vec<Stmt> {
 
 #[test]
 fn branches_and_loops_are_uniform() {
-    let by_block = Stmt::If { cond: lt(block(0), c(1)), then: set(1), otherwise: set(2) };
+    let by_block = Stmt::Control(Control::If { cond: lt(block(0), c(1)), then: set(1), otherwise: set(2) });
     assert_eq!(stored(vec![by_block], Vec::new()), [1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]);
     // The last of three iterations wins; a loop from 5 to 2 does not run.
     let steps = |n: i64| {
         let cond = |i: i64| Cond::Cmp(CmpOp::Eq, var("i"), c(i));
-        let pick = |i: i64| Stmt::If { cond: cond(i), then: set(10 + i as u64), otherwise: Vec::new() };
+        let pick = |i: i64| {
+            Stmt::Control(Control::If { cond: cond(i), then: set(10 + i as u64), otherwise: Vec::new() })
+        };
         repeat("i", block(0) * c(2) + c(n), false, vec![pick(0), pick(1), pick(2)])
     };
     assert_eq!(stored(vec![steps(1)], Vec::new()), [10.0, 10.0, 10.0, 10.0, 12.0, 12.0, 12.0, 12.0]);
@@ -171,7 +173,7 @@ fn locals_hide_outer_ones_until_their_body_ends() {
     let a = k.input("a", DType::U32, &[64], &[1]);
     let b = k.output("b", DType::U32, &[64], &[1]);
     let r = k.registers("r", DType::U32, 1);
-    let bind = |value| Stmt::Let { var: symbol("x"), value };
+    let bind = |value| Stmt::Leaf(Leaf::Let { var: symbol("x"), value });
     let load = || transfer("ld.global.b32", first(r, 1), a, var("x"));
     let store = |at: i64| transfer("st.global.b32", first(r, 1), b, c(at) + block(0) * c(32) + thread());
     k.push(bind(thread() + c(8)));

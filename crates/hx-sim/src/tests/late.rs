@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
-use hx_thread::{Arrivals, Barrier, BarrierKind, Group, Lanes, Role, Stmt, Waiters};
+use hx_thread::{Arrivals, Barrier, BarrierKind, Control, Group, Lanes, Leaf, Role, Stmt, Waiters};
 use hx_tile::{OpId, Origin, Scope, ScopeId, ScopeKind};
 
 use super::build::*;
@@ -25,18 +25,25 @@ fn check(by: Waiters, arrives: bool, want: Expect) {
         k.program.barriers.push(Barrier { kind, pipe, stages: 1, count, at, origin, sums: false });
         k.program.shared_bytes += 8;
     }
-    let arrive = |barrier| Stmt::Arrive { barrier, index: c(0), by: Arrivals::Warps, blocks: Vec::new() };
-    let mut fill = vec![Stmt::Await { barrier: EMPTY, index: c(0), parity: c(1), by }];
+    let arrive =
+        |barrier| Stmt::Leaf(Leaf::Arrive { barrier, index: c(0), by: Arrivals::Warps, blocks: Vec::new() });
+    let mut fill = vec![Stmt::Leaf(Leaf::Await { barrier: EMPTY, index: c(0), parity: c(1), by })];
     fill.extend(arrives.then(|| arrive(FULL)));
-    fill.push(Stmt::Expect { barrier: FULL, index: c(0), bytes: 0 });
-    let wait = Stmt::Await { barrier: FULL, index: c(0), parity: c(0), by: Waiters::All };
+    fill.push(Stmt::Leaf(Leaf::Expect { barrier: FULL, index: c(0), bytes: 0 }));
+    let wait = Stmt::Leaf(Leaf::Await { barrier: FULL, index: c(0), parity: c(0), by: Waiters::All });
     let role = |number, title: &str, body| {
         let (scope, op) = (ScopeId(number), OpId(number));
         let group = Group { op, scope, origin: Origin(number), title: title.into(), body };
-        Role { scope, registers: None, index: None, lanes: Lanes::All, body: vec![Stmt::Group(group)] }
+        Role {
+            scope,
+            registers: None,
+            index: None,
+            lanes: Lanes::All,
+            body: vec![Stmt::Control(Control::Group(group))],
+        }
     };
     let roles = vec![role(1, "acquire()", fill), role(2, "wait()", vec![wait, arrive(EMPTY)])];
-    k.push(Stmt::Roles(roles));
+    k.push(Stmt::Control(Control::Roles(roles)));
     let found = match run(&k.program, &BTreeMap::new(), &mut [], &Config::default()) {
         Ok(_) => "right".to_owned(),
         failed => error_text(failed),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use expect_test::{Expect, expect};
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Facts};
-use hx_thread::{Log, LogContents, LogEntry, LogKind, LogValue, Put, Registers, Stmt};
+use hx_thread::{Control, Leaf, Log, LogContents, LogEntry, LogKind, LogValue, Put, Registers, Stmt};
 use hx_tile::{OpId, Origin, Scalar};
 
 use super::build::*;
@@ -20,7 +20,10 @@ fn entry(k: &mut Kernel, kind: LogKind, value: Option<(DType, &[i64])>) -> u32 {
 }
 
 fn put(entry: u32, value: Registers, position: Expr, guard: Cond) -> Stmt {
-    Stmt::Log(Log { entry, body: vec![Stmt::Put(Put { entry, value, position, guard, sides: vec![] })] })
+    Stmt::Leaf(Leaf::Log(Log {
+        entry,
+        body: vec![Stmt::Leaf(Leaf::Put(Put { entry, value, position, guard, sides: vec![] }))],
+    }))
 }
 
 fn text(k: &Kernel) -> String {
@@ -75,8 +78,8 @@ fn blocks_print_in_order_and_the_guard_picks_threads() {
     let even = Cond::cmp(CmpOp::Eq, rem(thread(), 2), c(0), &facts).and(lt(thread(), c(12)));
     k.op("print(r)", vec![put(print, first(r, 1), div(thread(), 2), even)]);
     let second = Cond::cmp(CmpOp::Eq, block(1), c(1), &facts);
-    let say = Stmt::Log(Log { entry: words, body: vec![] });
-    k.push(Stmt::If { cond: second, then: vec![say], otherwise: vec![] });
+    let say = Stmt::Leaf(Leaf::Log(Log { entry: words, body: vec![] }));
+    k.push(Stmt::Control(Control::If { cond: second, then: vec![say], otherwise: vec![] }));
     check(
         &k,
         expect![[r#"
@@ -116,7 +119,10 @@ fn what_finds_no_room_is_counted() {
     let wide = entry(&mut k, LogKind::Print, Some((DType::F32, &[1 << 11, 1 << 11])));
     let words = entry(&mut k, LogKind::Print, None);
     let nobody = lt(thread(), c(0));
-    let body = vec![put(wide, first(r, 1), thread(), nobody), Stmt::Log(Log { entry: words, body: vec![] })];
+    let body = vec![
+        put(wide, first(r, 1), thread(), nobody),
+        Stmt::Leaf(Leaf::Log(Log { entry: words, body: vec![] })),
+    ];
     k.push(repeat("i", c(2), false, body));
     let mut log = LogContents::default();
     run_with_log(&k.program, &BTreeMap::new(), &mut [], &Config::default(), &mut log).expect("it runs");
@@ -172,7 +178,7 @@ fn the_sides_are_those_of_the_first_failure() {
         compute(first(left, 1), vec![], integer(block(0).scale(10) - var("i").scale(100), DType::I16)),
         compute(first(right, 1), vec![], integer(var("i"), DType::I32).cast(DType::F64)),
         compute(first(holds, 1), vec![], Scalar::apply(Operator::Lt, DType::I32, below)),
-        Stmt::Log(Log { entry: assert, body: vec![Stmt::Put(put)] }),
+        Stmt::Leaf(Leaf::Log(Log { entry: assert, body: vec![Stmt::Leaf(Leaf::Put(put))] })),
     ];
     k.push(repeat("i", c(3), false, body));
     check(
@@ -194,7 +200,7 @@ fn a_run_that_fails_has_printed_before() {
     k.op("print(r)", vec![put(print, first(r, 1), c(0), one.clone())]);
     let later = Cond::cmp(CmpOp::Eq, block(0), c(1), &Facts::default());
     let body = vec![put(print, first(never, 1), c(0), one)];
-    k.push(Stmt::If { cond: later, then: body, otherwise: vec![] });
+    k.push(Stmt::Control(Control::If { cond: later, then: body, otherwise: vec![] }));
     check(
         &k,
         expect![[r#"
@@ -235,8 +241,13 @@ fn malformed_logs_are_refused() {
         position 1 of the registers `r`, of 1 elements
     "#]],
     );
-    let lone =
-        Stmt::Put(Put { entry: print, value: first(r, 1), position: c(0), guard: Cond::True, sides: vec![] });
+    let lone = Stmt::Leaf(Leaf::Put(Put {
+        entry: print,
+        value: first(r, 1),
+        position: c(0),
+        guard: Cond::True,
+        sides: vec![],
+    }));
     try_(
         lone,
         expect![[r#"

@@ -40,7 +40,7 @@ fn matmul(m: i64, n: i64, k: i64) -> Kernel {
     let mut body = vec![
         stage(&mut p, "copy(ga, sa)", a, sa, block(0) * c(BM), m),
         stage(&mut p, "copy(gb, sb)", b, sb, block(1) * c(BN), n),
-        hx_thread::Stmt::Barrier,
+        hx_thread::Stmt::Leaf(hx_thread::Leaf::Barrier),
     ];
     let (r16, r8) = (rem(lane.clone(), 16), rem(lane.clone(), 8));
     let load_a = transfer(
@@ -65,7 +65,7 @@ fn matmul(m: i64, n: i64, k: i64) -> Kernel {
     );
     let inner = repeat("j", c(4), true, vec![instruction]);
     body.push(p.group("gemm(rc, ra, rb)", vec![repeat("i", c(2), true, vec![inner])]));
-    body.push(hx_thread::Stmt::Barrier);
+    body.push(hx_thread::Stmt::Leaf(hx_thread::Leaf::Barrier));
     p.push(repeat("ki", c(k / BK), false, body));
     let halves = convert(Some("cvt.f16x2.f32"), at(rh, var("v") * c(2), 2), at(rc, var("v") * c(2), 2));
     p.op("cast(rc, f16)", vec![repeat("v", c(16), true, vec![halves])]);

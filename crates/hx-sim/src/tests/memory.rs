@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Facts;
-use hx_thread::Stmt;
+use hx_thread::{Control, Leaf, Stmt};
 
 use super::build::*;
 use crate::{Argument, Config, Fault, run};
@@ -142,7 +142,7 @@ fn transpose(barrier: bool) -> Kernel {
     ];
     k.op("copy(a, s)", vec![repeat("i", c(8), true, down)]);
     if barrier {
-        k.push(Stmt::Barrier);
+        k.push(Stmt::Leaf(Leaf::Barrier));
     }
     let up =
         vec![transfer("ld.shared.b32", held(), s, crossed), transfer("st.global.b32", held(), b, straight)];
@@ -186,7 +186,7 @@ fn a_barrier_of_warps_parts_no_warps() {
         let r = k.registers("r", DType::F32, 1);
         let from = (thread() + c(distance)).rem(&c(64), &Facts::default());
         k.op("copy(r, s)", vec![fill(first(r, 1), 0), transfer("st.shared.b32", first(r, 1), s, thread())]);
-        k.push(Stmt::WarpBarrier);
+        k.push(Stmt::Leaf(Leaf::WarpBarrier));
         k.op("copy(s, r)", vec![transfer("ld.shared.b32", first(r, 1), s, from)]);
         k
     };
@@ -218,7 +218,7 @@ fn lanes_that_exchange_count_as_all_lanes() {
           thread 0, block [0, 0, 0], #1 `copy(s, r)`
     "#]],
     );
-    k.program.body.insert(2, Stmt::Barrier);
+    k.program.body.insert(2, Stmt::Leaf(Leaf::Barrier));
     k.op("copy(r, s)", vec![transfer("st.shared.v4.b32", first(r, 8), s, thread() * c(8))]);
     check(
         &k,
@@ -283,7 +283,7 @@ fn a_buffer_does_not_inherit_what_another_left() {
     let r = k.registers("r", DType::F16, 1);
     k.push(fill(first(r, 1), 0));
     k.push(transfer("st.shared.b16", first(r, 1), s, thread()));
-    k.push(Stmt::Barrier);
+    k.push(Stmt::Leaf(Leaf::Barrier));
     k.op("copy(t, r)", vec![transfer("ld.shared.b16", first(r, 1), t, thread())]);
     check(
         &k,
@@ -415,7 +415,7 @@ fn between_blocks(read: Option<hx_index::Expr>, write: hx_index::Expr, bits: u64
     // The blocks write `bits` or 1, by their index along x.
     let set = |bits| vec![fill(first(r, 1), bits)];
     let cond = lt(block(0), c(1));
-    k.push(Stmt::If { cond, then: set(bits), otherwise: set(1) });
+    k.push(Stmt::Control(Control::If { cond, then: set(bits), otherwise: set(1) }));
     k.op("copy(r, a)", vec![transfer("st.global.b32", first(r, 1), a, write)]);
     k
 }
@@ -495,7 +495,7 @@ fn a_block_sees_its_own_writes() {
     k.push(fill(first(r, 1), one));
     k.push(transfer("st.global.b32", first(r, 1), a, thread()));
     k.push(fill(first(r, 1), 0));
-    k.push(Stmt::Barrier);
+    k.push(Stmt::Leaf(Leaf::Barrier));
     k.push(transfer("ld.global.b32", first(r, 1), a, c(31) - thread()));
     k.push(multiply("fma.f32", first(r, 1), first(r, 1), first(r, 1)));
     k.push(transfer("st.global.b32", first(r, 1), a, c(31) - thread()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use expect_test::expect;
 use hx_dtype::DType;
-use hx_thread::Stmt;
+use hx_thread::{Leaf, Stmt};
 
 use super::build::*;
 use crate::{AccessKind, AgentId, Config, Memory, Playback, Prepared, prepare};
@@ -28,7 +28,7 @@ fn turning(rounds: i64, barrier: bool) -> Kernel {
     let read = k.group("copy(s, r)", vec![read]);
     let store = transfer("st.global.b32", first(r, 1), b, offset + thread());
     let store = k.group("copy(r, b)", vec![store]);
-    let sync = k.group("sync()", vec![Stmt::Barrier]);
+    let sync = k.group("sync()", vec![Stmt::Leaf(Leaf::Barrier)]);
     let sync = || barrier.then(|| sync.clone());
     let body = [Some(load), Some(write), sync(), Some(read), Some(store), sync()];
     k.push(repeat("i", c(rounds), false, body.into_iter().flatten().collect()));

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Expr;
-use hx_thread::Stmt;
+use hx_thread::{Control, Leaf, Stmt};
 use hx_tile::Scalar;
 
 use super::build::*;
@@ -43,7 +43,7 @@ fn one_after_another(accesses: &[Do], barrier: bool) -> Kernel {
         };
         k.op(title, vec![transfer(row, first(r, 1), a, offset.clone())]);
         if barrier {
-            k.push(Stmt::Barrier);
+            k.push(Stmt::Leaf(Leaf::Barrier));
         }
     }
     k
@@ -225,7 +225,7 @@ fn sums_race_with_other_blocks() {
         let mut other = one_after_another(&others, true);
         let then = std::mem::take(&mut k.program.body);
         let otherwise = std::mem::take(&mut other.program.body);
-        k.push(Stmt::If { cond: lt(block(0), c(1)), then, otherwise });
+        k.push(Stmt::Control(Control::If { cond: lt(block(0), c(1)), then, otherwise }));
         k.grid(3, 1);
         k
     };

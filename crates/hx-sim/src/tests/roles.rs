@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Expr;
-use hx_thread::{Group, Lanes, Memory, RegId, Role, Stmt};
+use hx_thread::{Control, Group, Lanes, Leaf, Memory, RegId, Role, Stmt};
 use hx_tile::{Scalar, Scope, ScopeId, ScopeKind};
 
 use super::build::*;
@@ -52,7 +52,7 @@ impl Roles {
 
     fn op(&mut self, scope: ScopeId, title: &str, body: Vec<Stmt>) -> Stmt {
         match self.kernel.group(title, body) {
-            Stmt::Group(group) => Stmt::Group(Group { scope, ..group }),
+            Stmt::Control(Control::Group(group)) => Stmt::Control(Control::Group(Group { scope, ..group })),
             other => other,
         }
     }
@@ -61,7 +61,7 @@ impl Roles {
     fn result(mut self, one: Vec<Stmt>, groups: Vec<Stmt>) -> String {
         let role = |scope, index, body| Role { scope, registers: None, index, lanes: Lanes::All, body };
         let roles = vec![role(FIRST, None, one), role(GROUPS, Some(symbol("g")), groups)];
-        self.kernel.push(Stmt::Roles(roles));
+        self.kernel.push(Stmt::Control(Control::Roles(roles)));
         let results = (0..12).map(|seed| {
             let mut arguments = [vector(DType::I32, &[0.0; 96])];
             let config = Config { seed, ..Config::default() };
@@ -87,11 +87,11 @@ fn check(found: &str, want: Expect) {
 }
 
 fn wait(id: Expr, threads: u32) -> Stmt {
-    Stmt::NamedSync { id, threads }
+    Stmt::Leaf(Leaf::NamedSync { id, threads })
 }
 
 fn arrive(id: Expr, threads: u32) -> Stmt {
-    Stmt::NamedArrive { id, threads }
+    Stmt::Leaf(Leaf::NamedArrive { id, threads })
 }
 
 #[test]
@@ -140,12 +140,13 @@ fn turns_follow_each_other_in_the_order_of_the_groups() {
     let shared = roles.shared;
     let next = rem(var("g") + c(1), 2);
     let last = hx_index::Cond::Cmp(hx_index::CmpOp::Eq, var("g"), c(1));
-    let begin = Stmt::If { cond: last, then: vec![arrive(c(5), 64)], otherwise: Vec::new() };
+    let begin =
+        Stmt::Control(Control::If { cond: last, then: vec![arrive(c(5), 64)], otherwise: Vec::new() });
     let set = roles.store(GROUPS, shared, thread(), var("g").scale(10) + var("i"));
     let get = roles.load(GROUPS, c(31) - thread(), var("g").scale(32) + thread());
     let turn = vec![wait(c(5) + var("g"), 64), set, get, arrive(c(5) + next, 64)];
     // Within a group the load follows the store of other lanes after a barrier of the warp.
-    let turn = turn.into_iter().flat_map(|stmt| [stmt, Stmt::WarpBarrier]).collect();
+    let turn = turn.into_iter().flat_map(|stmt| [stmt, Stmt::Leaf(Leaf::WarpBarrier)]).collect();
     let rounds = repeat("i", c(3), false, turn);
     check(&roles.result(Vec::new(), vec![begin, rounds]), expect!["2 2 12 12 0 0"]);
 }

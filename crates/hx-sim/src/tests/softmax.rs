@@ -3,7 +3,7 @@
 use hx_dtype::{DType, Operator};
 use hx_index::CmpOp;
 use hx_index::Cond;
-use hx_thread::{RegId, Stmt};
+use hx_thread::{Leaf, RegId, Stmt};
 use hx_tile::Scalar;
 
 use super::build::*;
@@ -34,9 +34,9 @@ fn reduce(
         body.push(combine(first(other, 1)));
     }
     let lowest = Cond::Cmp(CmpOp::Eq, rem(thread(), 32), c(0));
-    body.push(Stmt::Barrier);
+    body.push(Stmt::Leaf(Leaf::Barrier));
     body.push(guarded("st.shared.b32", first(y, 1), parts, div(thread(), 32), lowest, 0));
-    body.push(Stmt::Barrier);
+    body.push(Stmt::Leaf(Leaf::Barrier));
     body.push(fill(first(y, 1), F.encode(start)));
     let gather = vec![transfer("ld.shared.b32", first(other, 1), parts, var("p")), combine(first(other, 1))];
     body.push(repeat("p", c(THREADS / 32), true, gather));

@@ -95,7 +95,7 @@ fn check_matrix_load(matrices: usize, trans: bool) {
         k.push(transfer("ld.global.v4.b32", first(r, 8), a, offset.clone()));
         k.push(transfer("st.shared.v4.b32", first(r, 8), s, offset));
     }
-    k.push(hx_thread::Stmt::Barrier);
+    k.push(hx_thread::Stmt::Leaf(hx_thread::Leaf::Barrier));
     let row = format!("ldmatrix.x{matrices}{}", if trans { ".trans" } else { "" });
     // Lanes beyond the rows of the matrices hold addresses outside; the load must ignore them.
     let (lane, warp) = (rem(thread(), 32), div(thread(), 32));

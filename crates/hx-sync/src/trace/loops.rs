@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hx_index::{Cond, Expr, Symbol};
-use hx_thread::{Drawn, Stmt, visit};
+use hx_thread::{Control, Drawn, Stmt, visit};
 
 use super::{Tracer, Truth};
 use crate::event::Event;
@@ -24,7 +24,7 @@ impl<'a> Tracer<'a, '_> {
     pub(super) fn suppose_lengths(&mut self) {
         let mut loops = Vec::new();
         visit(&self.program.body, &mut |stmt| {
-            if let Stmt::For { var, start, end, body, .. } = stmt
+            if let Stmt::Control(Control::For { var, start, end, body, .. }) = stmt
                 && scan::touches_shared(body)
             {
                 loops.push((var, start, end, body));

@@ -13,7 +13,7 @@ use super::{
     Failed, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogKind, POSITION_BITS, Printed, RUN_BITS,
     areas_word, assertion_word, record_bytes, sides_word,
 };
-use crate::{Stmt, ThreadProgram, assigned, visit};
+use crate::{Control, Drawn, Leaf, Stmt, ThreadProgram, assigned, visit_leaves};
 
 /// The most bytes that the areas of all blocks take together.
 const MOST_BYTES: u64 = 32 << 20;
@@ -244,66 +244,43 @@ impl DryRun<'_> {
 
     fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
         match stmt {
-            Stmt::Group(group) => return self.body(&group.body),
-            Stmt::Log(log) => {
+            Stmt::Control(control) => return self.control(control),
+            Stmt::Leaf(Leaf::Log(log)) => {
                 let entry = self.program.log.get(log.entry as usize)?;
                 if entry.kind == LogKind::Print {
                     self.bytes += record_bytes(entry);
                 }
             }
-            Stmt::Let { var, value } | Stmt::Uniform { var, value } | Stmt::Assign { var, value } => {
-                let value = self.value(value);
-                self.vars.insert(var.clone(), value);
+            Stmt::Leaf(leaf) => {
+                if let Some(local) = leaf.description().local {
+                    let value = local.value.and_then(|value| self.value(value));
+                    self.vars.insert(local.var.clone(), value);
+                }
             }
-            Stmt::LoadInteger { var, .. }
-            | Stmt::LoadIndex { var, .. }
-            | Stmt::ReadIndex { var, .. }
-            | Stmt::LetNumber { var, .. }
-            | Stmt::AssignNumber { var, .. } => {
-                self.vars.insert(var.clone(), None);
-            }
-            Stmt::For { var, start, end, body, .. } if prints(self.program, body) => {
+        }
+        Some(())
+    }
+
+    fn control(&mut self, control: &Control) -> Option<()> {
+        match control {
+            Control::Group(group) => return self.body(&group.body),
+            Control::For { var, start, end, body, .. } if prints(self.program, body) => {
                 for value in self.value(start)?..self.value(end)? {
                     self.vars.insert(var.clone(), Some(value));
                     self.body(body)?;
                 }
             }
-            Stmt::If { cond, then, otherwise } => return self.branch(cond, then, otherwise),
-            Stmt::While { body, .. } if prints(self.program, body) => return None,
-            Stmt::For { body, .. } | Stmt::While { body, .. } => self.forget(body),
-            Stmt::Drawn(drawn) if prints(self.program, &drawn.body) => return None,
-            Stmt::Drawn(drawn) => self.forget(&drawn.body),
-            Stmt::Put(_)
-            | Stmt::MultiplyAsync(_)
-            | Stmt::Fence(_)
-            | Stmt::CommitProducts
-            | Stmt::WaitProducts { .. }
-            | Stmt::Await { .. }
-            | Stmt::Arrive { .. }
-            | Stmt::Expect { .. }
-            | Stmt::Draw(_)
-            | Stmt::Barrier
-            | Stmt::WarpBarrier
-            | Stmt::Transfer(_)
-            | Stmt::Multiply(_)
-            | Stmt::Convert(_)
-            | Stmt::Fill(_)
-            | Stmt::Compute(_)
-            | Stmt::Exchange(_)
-            | Stmt::AsyncCopy(_)
-            | Stmt::Send(_)
-            | Stmt::Bulk(_)
-            | Stmt::BulkStore(_)
-            | Stmt::BulkCommit
-            | Stmt::BulkWait { .. }
-            | Stmt::Commit
-            | Stmt::Wait { .. }
-            | Stmt::NamedSync { .. }
-            | Stmt::NamedArrive { .. }
-            | Stmt::WaitPrevious
-            | Stmt::AllowNext => {}
+            Control::If { cond, then, otherwise } => return self.branch(cond, then, otherwise),
+            Control::While { body, .. } | Control::Drawn(Drawn { body, .. })
+                if prints(self.program, body) =>
+            {
+                return None;
+            }
+            Control::For { body, .. } | Control::While { body, .. } | Control::Drawn(Drawn { body, .. }) => {
+                self.forget(body);
+            }
             // Roles run at the same time, so the order of their records is not known.
-            Stmt::Roles(roles) => {
+            Control::Roles(roles) => {
                 return roles.iter().all(|role| !prints(self.program, &role.body)).then_some(());
             }
         }
@@ -332,8 +309,8 @@ impl DryRun<'_> {
 /// Reports whether a body prints anything.
 fn prints(program: &ThreadProgram, body: &[Stmt]) -> bool {
     let mut prints = false;
-    visit(body, &mut |stmt| {
-        if let Stmt::Log(log) = stmt {
+    visit_leaves(body, &mut |leaf| {
+        if let Leaf::Log(log) = leaf {
             prints |= program.log.get(log.entry as usize).is_some_and(|e| e.kind == LogKind::Print);
         }
     });

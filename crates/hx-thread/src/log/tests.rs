@@ -4,7 +4,7 @@ use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{OpId, Origin, Scope};
 
 use super::{LOG_DROPPED, LogEntry, LogKind, LogPlan, LogValue, assertion_word, failure_key, record_bytes};
-use crate::{Address, Body, Log, Memory, Stmt, ThreadProgram};
+use crate::{Address, Body, Control, Leaf, Log, Memory, Stmt, ThreadProgram};
 
 fn entry(kind: LogKind, text: &str, value: Option<(DType, &[i64])>) -> LogEntry {
     let value = value.map(|(dtype, shape)| LogValue { dtype, shape: shape.to_vec(), uniform: false });
@@ -30,7 +30,7 @@ fn program(grid: [i64; 2], body: Body) -> ThreadProgram {
 }
 
 fn log(entry: u32) -> Stmt {
-    Stmt::Log(Log { entry, body: Vec::new() })
+    Stmt::Leaf(Leaf::Log(Log { entry, body: Vec::new() }))
 }
 
 fn c(value: i64) -> Expr {
@@ -61,10 +61,17 @@ fn areas(grid: [i64; 2], body: Body, want: Expect) {
 fn every_block_gets_what_it_will_need() {
     areas([2, 2], vec![log(0), log(1), log(2), log(3)], expect!["232 bytes: [40, 40, 40, 40]"]);
     let block = Expr::symbol(Symbol::BlockIdx(0));
-    let only = Stmt::If { cond: lt(c(0), block), then: vec![log(0)], otherwise: vec![log(3)] };
+    let only =
+        Stmt::Control(Control::If { cond: lt(c(0), block), then: vec![log(0)], otherwise: vec![log(3)] });
     areas([2, 2], vec![only], expect!["120 bytes: [8, 16, 8, 16]"]);
-    let repeat = |body| Stmt::For { var: var(), start: c(0), end: Expr::dim("m"), unroll: false, body };
-    let some = Stmt::If { cond: lt(Expr::symbol(var()), c(2)), then: vec![log(0)], otherwise: Vec::new() };
+    let repeat = |body| {
+        Stmt::Control(Control::For { var: var(), start: c(0), end: Expr::dim("m"), unroll: false, body })
+    };
+    let some = Stmt::Control(Control::If {
+        cond: lt(Expr::symbol(var()), c(2)),
+        then: vec![log(0)],
+        otherwise: Vec::new(),
+    });
     areas([1, 1], vec![repeat(vec![some, log(3)])], expect!["104 bytes: [56]"]);
     // Assertions alone need no areas.
     areas([2, 2], vec![repeat(vec![log(1)])], expect!["72 bytes: [0, 0, 0, 0]"]);
@@ -75,13 +82,13 @@ fn what_data_decide_shares_the_rest() {
     let address = Address { memory: Memory::Global(0), offset: c(0) };
     let unknown = |body| {
         vec![
-            Stmt::LoadInteger { var: var(), address: address.clone() },
-            Stmt::While { cond: lt(Expr::symbol(var()), c(7)), body, origin: None },
+            Stmt::Leaf(Leaf::LoadInteger { var: var(), address: address.clone() }),
+            Stmt::Control(Control::While { cond: lt(Expr::symbol(var()), c(7)), body, origin: None }),
         ]
     };
     areas([2, 1], unknown(vec![log(0)]), expect!["8388680 bytes: [4194312, 4194312]"]);
     // A loop that prints nothing needs no share, even if it changes the number that decides its length.
-    let change = Stmt::Assign { var: var(), value: c(1) };
+    let change = Stmt::Leaf(Leaf::Assign { var: var(), value: c(1) });
     let mut body = unknown(vec![change]);
     body.push(log(0));
     areas([2, 1], body, expect!["88 bytes: [16, 16]"]);

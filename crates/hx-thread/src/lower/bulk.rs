@@ -11,7 +11,7 @@ use hx_target::SwizzleMode;
 use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, Solution, TileProgram, View};
 
 use super::{LowerError, Lowering};
-use crate::{Address, Body, Bulk, BulkStore, Part, Stmt, TensorMap};
+use crate::{Address, Body, Bulk, BulkStore, Control, Leaf, Part, Stmt, TensorMap};
 
 /// The bytes that the L2 cache fetches at once for a box. Other values were equally fast for products of matrices.
 const L2_BYTES: u32 = 128;
@@ -182,18 +182,19 @@ impl Lowering<'_> {
         };
         let load = |Moved { part: from, address }: Moved| {
             let (row, barrier, blocks) = (choice.row, barrier.clone(), blocks.clone());
-            Stmt::Bulk(Bulk { row, from, address, barrier, blocks })
+            Stmt::Leaf(Leaf::Bulk(Bulk { row, from, address, barrier, blocks }))
         };
         let parts = self.parts(op, choice, (&place, blocks.len().max(1) as i64))?;
         Ok(parts.into_iter().map(load).collect())
     }
 
     pub(super) fn store(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
-        let store =
-            |Moved { part: to, address }: Moved| Stmt::BulkStore(BulkStore { row: choice.row, to, address });
+        let store = |Moved { part: to, address }: Moved| {
+            Stmt::Leaf(Leaf::BulkStore(BulkStore { row: choice.row, to, address }))
+        };
         let parts = self.parts(op, choice, (&Expr::default(), 1))?;
         let mut body: Body = parts.into_iter().map(store).collect();
-        body.push(Stmt::BulkCommit);
+        body.push(Stmt::Leaf(Leaf::BulkCommit));
         Ok(body)
     }
 }
@@ -201,19 +202,19 @@ impl Lowering<'_> {
 /// Makes every scope wait for its stores at its end, because shared memory must outlive them.
 pub(super) fn end_stores(body: &mut Body) {
     let mut stores = false;
-    crate::visit(body, &mut |stmt| stores |= matches!(stmt, Stmt::BulkStore(_)));
+    crate::visit_leaves(body, &mut |leaf| stores |= matches!(leaf, Leaf::BulkStore(_)));
     if !stores {
         return;
     }
-    if let Some(Stmt::Roles(roles)) = body.last_mut() {
+    if let Some(Stmt::Control(Control::Roles(roles))) = body.last_mut() {
         roles.iter_mut().for_each(|role| end_stores(&mut role.body));
         let mut before = false;
         let all = body.len() - 1;
-        crate::visit(&body[..all], &mut |stmt| before |= matches!(stmt, Stmt::BulkStore(_)));
+        crate::visit_leaves(&body[..all], &mut |leaf| before |= matches!(leaf, Leaf::BulkStore(_)));
         if before {
-            body.insert(all, Stmt::BulkWait { leave: 0, read: false });
+            body.insert(all, Stmt::Leaf(Leaf::BulkWait { leave: 0, read: false }));
         }
         return;
     }
-    body.push(Stmt::BulkWait { leave: 0, read: false });
+    body.push(Stmt::Leaf(Leaf::BulkWait { leave: 0, read: false }));
 }

@@ -6,7 +6,7 @@ use hx_tile::{Base, CopyChoice, Op, TensorId, TileMode, View, tile_modes};
 use super::layout::{digits, rolled, unrolled};
 use super::picked::{around, atomic_use, coordinates};
 use super::{LowerError, Lowering};
-use crate::{AsyncCopy, Body, Registers, Stmt, Transfer};
+use crate::{AsyncCopy, Body, Leaf, Registers, Stmt, Transfer};
 
 const COUNTERS: [&str; 6] = ["i", "j", "l", "p", "q", "s"];
 
@@ -112,7 +112,7 @@ impl Lowering<'_> {
         };
         // The first counter is innermost: this is the order of the values in registers.
         loops.reverse();
-        Ok(around(&loops, picked, Stmt::Transfer(transfer), unrolled))
+        Ok(around(&loops, picked, Stmt::Leaf(Leaf::Transfer(transfer)), unrolled))
     }
 
     /// Lowers an asynchronous copy. It accesses the same coordinates of two memories.
@@ -152,7 +152,7 @@ impl Lowering<'_> {
             inside: self.in_bounds(src, &from, &facts),
         };
         loops.reverse();
-        body.extend(around(&loops, picked, Stmt::AsyncCopy(copy), rolled));
+        body.extend(around(&loops, picked, Stmt::Leaf(Leaf::AsyncCopy(copy)), rolled));
         Ok(body)
     }
 
@@ -193,7 +193,7 @@ impl Lowering<'_> {
                 Expr::constant(walks().map(|(m, _)| m.strides[d] * (m.extent - 1)).sum()),
             );
             facts.divisible(var.clone(), walks().fold(0, |g, (m, _)| hx_index::gcd(g, m.strides[d])));
-            body.push(Stmt::Let { var: var.clone(), value });
+            body.push(Stmt::Leaf(Leaf::Let { var: var.clone(), value }));
             at.push(Expr::symbol(var));
         }
         (body, at)

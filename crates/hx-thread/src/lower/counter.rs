@@ -13,7 +13,7 @@ use hx_tile::{
 
 use super::pipe::next_place;
 use super::{LowerError, Lowering};
-use crate::{Barrier, BarrierKind, Body, Counter, Draw, Drawn, Stmt};
+use crate::{Barrier, BarrierKind, Body, Control, Counter, Draw, Drawn, Leaf, Stmt};
 
 /// The locals of loops over counters have numbers from this one on, above those of pipelines.
 const TICKET_LOCALS: u32 = 3 << 29;
@@ -98,7 +98,7 @@ impl Lowering<'_> {
         let Over { var, counter: id, scope, origin } = *over;
         let [index, parity] = locals(self.program, id, scope);
         let here = |var: &Symbol| Expr::symbol(var.clone());
-        let start = |var: &Symbol| Stmt::Let { var: var.clone(), value: Expr::default() };
+        let start = |var: &Symbol| Stmt::Leaf(Leaf::Let { var: var.clone(), value: Expr::default() });
         let mut out = vec![start(&index), start(&parity)];
         // A ticket counts as read before anyone has read it: the phase before the first has parity 1.
         out.extend(self.draw(over, Expr::default(), Expr::constant(1)));
@@ -107,7 +107,7 @@ impl Lowering<'_> {
         round.extend(self.stmts(body)?);
         let (index, parity) = (here(&index), here(&parity));
         let drawn = Drawn { var: var.clone(), counter: id.0, index, parity, origin, body: round };
-        out.push(Stmt::Drawn(drawn));
+        out.push(Stmt::Control(Control::Drawn(drawn)));
         Ok(out)
     }
 
@@ -116,10 +116,10 @@ impl Lowering<'_> {
         if self.program.scopes_over(over.counter).first() != Some(&over.scope) {
             return None;
         }
-        let draw = Stmt::Draw(Draw { counter: over.counter.0, index, parity });
+        let draw = Stmt::Leaf(Leaf::Draw(Draw { counter: over.counter.0, index, parity }));
         let role = self.program.roles().iter().find(|role| role.scope == over.scope);
         let Some(group) = role.and_then(|role| role.index.as_ref()) else { return Some(draw) };
         let cond = Cond::Cmp(CmpOp::Eq, Expr::symbol(group.clone()), Expr::default());
-        Some(Stmt::If { cond, then: vec![draw], otherwise: Vec::new() })
+        Some(Stmt::Control(Control::If { cond, then: vec![draw], otherwise: Vec::new() }))
     }
 }

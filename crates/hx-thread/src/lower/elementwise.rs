@@ -10,7 +10,7 @@ use hx_tile::{Map, MapChoice, Op, Scalar, TileMode, tile_modes};
 use super::layout::{unrolled, walk};
 use super::scalar::{contracted, hardware};
 use super::{LowerError, Lowering, TensorId};
-use crate::{Body, Compute, RegId, Registers, Stmt};
+use crate::{Body, Compute, Leaf, RegId, Registers, Stmt};
 
 /// A walk over the values of a tensor in one thread: nested loops, their counters, the coordinate they reach, and the
 /// statements before the loops.
@@ -64,11 +64,11 @@ impl Lowering<'_> {
             .iter()
             .zip(&choice.inputs)
             .map(|(tensor, positions)| Ok(element(self.array(op, *tensor)?, positions, &walk.counters)));
-        let compute = Stmt::Compute(Compute {
+        let compute = Stmt::Leaf(Leaf::Compute(Compute {
             dst: self.own(op, map.dst, &walk)?,
             inputs: inputs.collect::<Result<_, LowerError>>()?,
             value: hardware(self.program.target.rows(), &value),
-        });
+        }));
         let uses_index = map.value.mentions_index();
         let mut body = if uses_index { walk.setup } else { Body::new() };
         body.extend(unrolled(&walk.loops, vec![compute]));
@@ -117,7 +117,7 @@ impl Lowering<'_> {
         }
         let dst = Registers { array: self.array(op, map.dst)?, base, offsets: vec![0, 1] };
         loops.reverse();
-        let compute = Stmt::Compute(Compute { dst, inputs, value });
+        let compute = Stmt::Leaf(Leaf::Compute(Compute { dst, inputs, value }));
         Ok(Some(unrolled(&loops, vec![compute])))
     }
 

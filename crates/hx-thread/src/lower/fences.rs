@@ -14,15 +14,19 @@
 
 use std::collections::BTreeSet;
 
-use hx_target::Proxy;
+use hx_target::{Completion, Proxy};
+use hx_tile::Order;
 
-use crate::{Address, Arrivals, Body, Drawn, Fence, Memory, Part, SharedBuffer, Stmt, TensorMap, visit};
+use crate::{
+    Address, Arrivals, Body, Control, Description, Drawn, Fence, Leaf, Memory, Part, SharedBuffer, Stmt,
+    TensorMap, visit_leaves,
+};
 
 /// Inserts the fences that a program with these shared buffers and tensor maps needs.
 pub(super) fn place(body: &mut Body, shared: &[SharedBuffer], maps: &[TensorMap]) {
     let (mut buffers, mut filled) = (BTreeSet::new(), BTreeSet::new());
-    visit(body, &mut |stmt| {
-        for touch in stmt.effects().touches.iter().filter(|touch| touch.proxy == Proxy::Asynchronous) {
+    visit_leaves(body, &mut |leaf| {
+        for touch in leaf.description().touches.iter().filter(|touch| touch.proxy == Proxy::Asynchronous) {
             buffers.extend(buffer_of(touch.address));
             filled.extend(buffer_of(touch.address).filter(|_| touch.write));
         }
@@ -33,8 +37,8 @@ pub(super) fn place(body: &mut Body, shared: &[SharedBuffer], maps: &[TensorMap]
     }
     let [buffers, filled] = [buffers, filled].map(|buffers| in_the_memory_of(shared, &buffers));
     let mut signalled = BTreeSet::new();
-    visit(body, &mut |stmt| {
-        if let Stmt::AsyncCopy(copy) = stmt
+    visit_leaves(body, &mut |leaf| {
+        if let Leaf::AsyncCopy(copy) = leaf
             && buffer_of(&copy.dst).is_some_and(|buffer| buffers.contains(&buffer))
         {
             signalled.extend(copy.signals);
@@ -91,23 +95,22 @@ impl Fences {
             if orders(&body[at]) && accesses.done {
                 accesses.done = false;
                 if insert {
-                    body.insert(at, Stmt::Fence(Fence::Proxy));
+                    body.insert(at, Stmt::Leaf(Leaf::Fence(Fence::Proxy)));
                     at += 1;
                 }
             }
             if accesses.global && self.orders_global(&body[at]) {
                 accesses.global = false;
                 if insert {
-                    body.insert(at, Stmt::Fence(Fence::GlobalProxy));
+                    body.insert(at, Stmt::Leaf(Leaf::Fence(Fence::GlobalProxy)));
                     at += 1;
                 }
             }
             accesses = self.stmt(&mut body[at], accesses, insert);
             at += 1;
-            let signalled =
-                matches!(&body[at - 1], Stmt::Await { barrier, .. } if self.signalled.contains(barrier));
+            let signalled = matches!(&body[at - 1], Stmt::Leaf(Leaf::Await { barrier, .. }) if self.signalled.contains(barrier));
             if signalled && insert {
-                body.insert(at, Stmt::Fence(Fence::Proxy));
+                body.insert(at, Stmt::Leaf(Leaf::Fence(Fence::Proxy)));
                 at += 1;
             }
         }
@@ -128,72 +131,54 @@ impl Fences {
 
     fn stmt(&self, stmt: &mut Stmt, accesses: Accesses, insert: bool) -> Accesses {
         match stmt {
-            Stmt::Group(group) => self.body(&mut group.body, accesses, insert),
-            Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::Drawn(Drawn { body, .. }) => {
-                self.rounds(body, accesses, insert)
-            }
-            Stmt::If { then, otherwise, .. } => {
+            Stmt::Leaf(leaf) => self.leaf(leaf, accesses),
+            Stmt::Control(Control::Group(group)) => self.body(&mut group.body, accesses, insert),
+            Stmt::Control(
+                Control::For { body, .. } | Control::While { body, .. } | Control::Drawn(Drawn { body, .. }),
+            ) => self.rounds(body, accesses, insert),
+            Stmt::Control(Control::If { then, otherwise, .. }) => {
                 self.body(then, accesses, insert).or(self.body(otherwise, accesses, insert))
             }
-            Stmt::Roles(roles) => {
+            Stmt::Control(Control::Roles(roles)) => {
                 let each = roles.iter_mut().map(|role| self.body(&mut role.body, accesses, insert));
                 each.fold(Accesses::default(), Accesses::or)
             }
-            Stmt::Transfer(transfer) => {
-                let loads = transfer.row.is_load();
-                let buffers = if loads { &self.filled } else { &self.buffers };
-                let global = accesses.global || self.is_stored(&transfer.address);
-                Accesses { done: accesses.done || is_in(buffers, &transfer.address), global, ..accesses }
+        }
+    }
+
+    fn leaf(&self, leaf: &Leaf, mut accesses: Accesses) -> Accesses {
+        let Description { touches, order, .. } = leaf.description();
+        for touch in touches {
+            let stored = self.is_stored(touch.address);
+            match touch.completion {
+                Completion::AtOnce => {
+                    let buffers = if touch.write { &self.buffers } else { &self.filled };
+                    accesses.done |= is_in(buffers, touch.address);
+                    accesses.global |= stored;
+                }
+                Completion::Group => {
+                    accesses.open |= touch.write && is_in(&self.buffers, touch.address);
+                    accesses.source |= stored;
+                }
+                Completion::Barrier => accesses.source |= stored,
+                Completion::Product | Completion::Store | Completion::StoreRead => {}
             }
-            Stmt::AsyncCopy(copy) if copy.signals.is_some() => {
-                Accesses { source: accesses.source || self.is_stored(&copy.src), ..accesses }
-            }
-            Stmt::LoadInteger { address, .. } | Stmt::LoadIndex { address, .. } => {
-                Accesses { done: accesses.done || is_in(&self.filled, address), ..accesses }
-            }
-            Stmt::AsyncCopy(copy) => {
-                let source = accesses.source || self.is_stored(&copy.src);
-                Accesses { open: accesses.open || is_in(&self.buffers, &copy.dst), source, ..accesses }
-            }
-            Stmt::Commit => Accesses { flying: accesses.flying || accesses.open, open: false, ..accesses },
-            Stmt::Wait { groups } => Accesses {
+        }
+        match order {
+            Order::Close => Accesses { flying: accesses.flying || accesses.open, open: false, ..accesses },
+            Order::Wait(groups) => Accesses {
                 done: accesses.done || accesses.flying,
-                flying: accesses.flying && *groups > 0,
+                flying: accesses.flying && groups > 0,
                 global: accesses.global || accesses.source,
                 ..accesses
             },
-            Stmt::Await { .. } => Accesses { global: accesses.global || accesses.source, ..accesses },
-            Stmt::Let { .. }
-            | Stmt::ReadIndex { .. }
-            | Stmt::Uniform { .. }
-            | Stmt::Barrier
-            | Stmt::WarpBarrier
-            | Stmt::Send(_)
-            | Stmt::Bulk(_)
-            | Stmt::BulkStore(_)
-            | Stmt::BulkCommit
-            | Stmt::BulkWait { .. }
-            | Stmt::NamedSync { .. }
-            | Stmt::NamedArrive { .. }
-            | Stmt::WaitPrevious
-            | Stmt::AllowNext
-            | Stmt::Arrive { .. }
-            | Stmt::Expect { .. }
-            | Stmt::Draw(_)
-            | Stmt::Multiply(_)
-            | Stmt::MultiplyAsync(_)
-            | Stmt::Fence(_)
-            | Stmt::CommitProducts
-            | Stmt::WaitProducts { .. }
-            | Stmt::Convert(_)
-            | Stmt::Fill(_)
-            | Stmt::Compute(_)
-            | Stmt::Exchange(_)
-            | Stmt::Assign { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. }
-            | Stmt::Log(_)
-            | Stmt::Put(_) => accesses,
+            Order::Await => Accesses { global: accesses.global || accesses.source, ..accesses },
+            Order::Scope
+            | Order::Warp
+            | Order::Arrive
+            | Order::WaitProducts(_)
+            | Order::WaitStores { .. }
+            | Order::Nothing => accesses,
         }
     }
 
@@ -204,18 +189,18 @@ impl Fences {
     /// Reports whether the statement may order earlier accesses of its threads to global memory before bulk stores, of other
     /// threads or their own.
     fn orders_global(&self, stmt: &Stmt) -> bool {
-        if let Stmt::Transfer(transfer) = stmt {
+        if let Stmt::Leaf(Leaf::Transfer(transfer)) = stmt {
             return transfer.atomic.as_ref().is_some_and(|atomic| atomic.order.releases());
         }
-        orders(stmt) || matches!(stmt, Stmt::BulkStore(_))
+        orders(stmt) || matches!(stmt, Stmt::Leaf(Leaf::BulkStore(_)))
     }
 }
 
 /// Returns the parameters that bulk stores write.
 fn stored(body: &Body, maps: &[TensorMap]) -> BTreeSet<u32> {
     let mut stored = BTreeSet::new();
-    visit(body, &mut |stmt| {
-        let Stmt::BulkStore(store) = stmt else { return };
+    visit_leaves(body, &mut |leaf| {
+        let Leaf::BulkStore(store) = leaf else { return };
         match &store.to {
             Part::Box { map, .. } => stored.extend(maps.get(*map as usize).map(|map| map.param)),
             Part::Run { first: Address { memory: Memory::Global(param), .. }, .. } => {
@@ -243,9 +228,10 @@ fn in_the_memory_of(shared: &[SharedBuffer], buffers: &BTreeSet<u32>) -> BTreeSe
 
 /// Reports whether a statement orders accesses of its threads before those of others.
 fn orders(stmt: &Stmt) -> bool {
+    let Stmt::Leaf(leaf) = stmt else { return false };
     // An arrival of copies orders nothing but these copies.
-    let arrives = matches!(stmt, Stmt::Arrive { by: Arrivals::Warps | Arrivals::Groups, .. });
-    arrives || matches!(stmt, Stmt::Barrier | Stmt::NamedSync { .. } | Stmt::NamedArrive { .. })
+    let arrives = matches!(leaf, Leaf::Arrive { by: Arrivals::Warps | Arrivals::Groups, .. });
+    arrives || matches!(leaf, Leaf::Barrier | Leaf::NamedSync { .. } | Leaf::NamedArrive { .. })
 }
 
 fn is_in(buffers: &BTreeSet<u32>, address: &Address) -> bool {

@@ -3,7 +3,7 @@
 use hx_index::{Expr, Facts, Symbol};
 use hx_layout::Layout;
 
-use crate::{Body, RegId, Registers, Stmt};
+use crate::{Body, Control, RegId, Registers, Stmt};
 
 /// Returns the registers of one instruction. The first mode of `positions` lists its values; a counter walks each further
 /// mode.
@@ -62,12 +62,12 @@ fn nested(loops: &[(Symbol, i64)], body: Body, most: i64) -> Body {
     let mut instructions = 1;
     loops.iter().rev().filter(|(_, count)| *count != 1).fold(body, |body, (var, count)| {
         instructions *= count;
-        vec![Stmt::For {
+        vec![Stmt::Control(Control::For {
             var: var.clone(),
             start: Expr::default(),
             end: Expr::constant(*count),
             unroll: instructions <= most,
             body,
-        }]
+        })]
     })
 }

@@ -6,7 +6,7 @@ use hx_tile::{Op, OpKind, TensorId, TileProgram, tile_modes};
 use super::copy::{in_tile, lowest_of_replicas};
 use super::layout::unrolled;
 use super::{LowerError, Lowering};
-use crate::{Body, Log, LogEntry, LogKind, LogValue, Put, Registers, Stmt};
+use crate::{Body, Leaf, Log, LogEntry, LogKind, LogValue, Put, Registers, Stmt};
 
 /// Returns the prints and assertions of the program, in the order of the source.
 pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
@@ -50,7 +50,9 @@ impl Lowering<'_> {
     pub(super) fn log(&self, op: &Op, tensor: Option<TensorId>) -> Result<Body, LowerError> {
         let entry = self.log.iter().position(|e| e.op == op.id);
         let entry = entry.ok_or_else(|| self.error(op, "the operation tells nothing"))? as u32;
-        let Some(tensor) = tensor else { return Ok(vec![Stmt::Log(Log { entry, body: Vec::new() })]) };
+        let Some(tensor) = tensor else {
+            return Ok(vec![Stmt::Leaf(Leaf::Log(Log { entry, body: Vec::new() }))]);
+        };
         let walk = self.walk(op, tensor)?;
         let held = self.solution.registers.get(&tensor).ok_or_else(|| self.error(op, "no layout"))?;
         let irregular = || self.error(op, "a layout runs over the end of a dimension");
@@ -75,7 +77,7 @@ impl Lowering<'_> {
             guard: lowest_of_replicas(&threads, self.facts_of(op)).and(inside),
         };
         let mut body = walk.setup;
-        body.extend(unrolled(&walk.loops, vec![Stmt::Put(put)]));
-        Ok(vec![Stmt::Log(Log { entry, body })])
+        body.extend(unrolled(&walk.loops, vec![Stmt::Leaf(Leaf::Put(put))]));
+        Ok(vec![Stmt::Leaf(Leaf::Log(Log { entry, body }))])
     }
 }

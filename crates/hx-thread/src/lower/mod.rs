@@ -38,8 +38,8 @@ use hx_tile::{
 };
 
 use crate::{
-    Body, Compute, Convert, Fill, Group, LogEntry, Multiply, Param, RegId, RegisterArray, Registers,
-    SharedBuffer, Stmt, TensorMap, TensorParam, ThreadProgram,
+    Body, Compute, Control, Convert, Fill, Group, Leaf, LogEntry, Multiply, Param, RegId, RegisterArray,
+    Registers, SharedBuffer, Stmt, TensorMap, TensorParam, ThreadProgram,
 };
 use counter::Over;
 use layout::{registers, unrolled};
@@ -309,45 +309,53 @@ impl<'p> Lowering<'p> {
                         body.splice(0..0, self.wait_products(op, 0)?);
                     }
                     if self.after_others.contains(&op.id) {
-                        body.insert(0, Stmt::Barrier);
+                        body.insert(0, Stmt::Leaf(Leaf::Barrier));
                     }
                     self.group(op, body)
                 }
-                TileStmt::For { var, rounds: Rounds::Range { start, end, unroll }, body } => Stmt::For {
-                    var: var.clone(),
-                    start: start.clone(),
-                    end: end.clone(),
-                    unroll: *unroll,
-                    body: self.stmts(body)?,
-                },
+                TileStmt::For { var, rounds: Rounds::Range { start, end, unroll }, body } => {
+                    Stmt::Control(Control::For {
+                        var: var.clone(),
+                        start: start.clone(),
+                        end: end.clone(),
+                        unroll: *unroll,
+                        body: self.stmts(body)?,
+                    })
+                }
                 TileStmt::For { var, rounds: Rounds::Drawn { counter, scope, origin }, body } => {
                     let over = Over { var, counter: *counter, scope: *scope, origin: *origin };
                     out.extend(self.drawn(&over, body)?);
                     continue;
                 }
-                TileStmt::If { cond, then, otherwise } => Stmt::If {
+                TileStmt::If { cond, then, otherwise } => Stmt::Control(Control::If {
                     cond: cond.clone(),
                     then: self.stmts(then)?,
                     otherwise: self.stmts(otherwise)?,
-                },
-                TileStmt::While { cond, body, origin } => {
-                    Stmt::While { cond: cond.clone(), body: self.stmts(body)?, origin: Some(*origin) }
+                }),
+                TileStmt::While { cond, body, origin } => Stmt::Control(Control::While {
+                    cond: cond.clone(),
+                    body: self.stmts(body)?,
+                    origin: Some(*origin),
+                }),
+                TileStmt::Let { var, value } => {
+                    Stmt::Leaf(Leaf::Let { var: var.clone(), value: value.clone() })
                 }
-                TileStmt::Let { var, value } => Stmt::Let { var: var.clone(), value: value.clone() },
-                TileStmt::Assign { var, value } => Stmt::Assign { var: var.clone(), value: value.clone() },
+                TileStmt::Assign { var, value } => {
+                    Stmt::Leaf(Leaf::Assign { var: var.clone(), value: value.clone() })
+                }
                 TileStmt::LoadScalar { var, src, .. } => self.load_scalar(var, src)?,
-                TileStmt::LetNumber { var, value } => Stmt::LetNumber {
+                TileStmt::LetNumber { var, value } => Stmt::Leaf(Leaf::LetNumber {
                     var: var.clone(),
                     value: scalar::hardware(self.program.target.rows(), value),
                     inputs: Vec::new(),
-                },
-                TileStmt::AssignNumber { var, value } => Stmt::AssignNumber {
+                }),
+                TileStmt::AssignNumber { var, value } => Stmt::Leaf(Leaf::AssignNumber {
                     var: var.clone(),
                     value: scalar::hardware(self.program.target.rows(), value),
-                },
-                TileStmt::Roles(roles) => {
-                    Stmt::Roles(roles.iter().map(|role| self.role(role)).collect::<Result<_, _>>()?)
-                }
+                }),
+                TileStmt::Roles(roles) => Stmt::Control(Control::Roles(
+                    roles.iter().map(|role| self.role(role)).collect::<Result<_, _>>()?,
+                )),
             });
             out.extend(after);
         }
@@ -373,7 +381,7 @@ impl<'p> Lowering<'p> {
     }
 
     fn titled(&self, op: &Op, title: String, body: Body) -> Stmt {
-        Stmt::Group(Group { op: op.id, scope: op.scope, origin: op.origin, title, body })
+        Stmt::Control(Control::Group(Group { op: op.id, scope: op.scope, origin: op.origin, title, body }))
     }
 
     fn op(&self, op: &Op) -> Result<Body, LowerError> {
@@ -439,20 +447,20 @@ impl<'p> Lowering<'p> {
 
     fn sync(&self, op: &Op, sync: &SyncOp) -> Result<Body, LowerError> {
         match sync {
-            SyncOp::Scope => Ok(vec![Stmt::Barrier]),
-            SyncOp::Warp => Ok(vec![Stmt::WarpBarrier]),
+            SyncOp::Scope => Ok(vec![Stmt::Leaf(Leaf::Barrier)]),
+            SyncOp::Warp => Ok(vec![Stmt::Leaf(Leaf::WarpBarrier)]),
             SyncOp::Take { turns } => Ok(self.take(op, *turns)),
             SyncOp::Pass { turns } => Ok(self.pass(op, *turns)),
-            SyncOp::Commit => Ok(vec![Stmt::Commit]),
-            SyncOp::Wait { groups } => Ok(vec![Stmt::Wait { groups: *groups }]),
+            SyncOp::Commit => Ok(vec![Stmt::Leaf(Leaf::Commit)]),
+            SyncOp::Wait { groups } => Ok(vec![Stmt::Leaf(Leaf::Wait { groups: *groups })]),
             SyncOp::GemmWait { leave } => self.wait_products(op, *leave),
             SyncOp::Acquire { pipe, var } => self.acquire(op, *pipe, var),
             SyncOp::WaitStage { pipe, var } => self.wait_stage(op, *pipe, var),
             SyncOp::Release { pipe, .. } => self.release(op, *pipe),
             SyncOp::Skip { pipe, count } => Ok(self.skip(op, *pipe, count)),
             SyncOp::WaitStores { leave, read } => Ok(self.wait_stores(*leave, *read)),
-            SyncOp::WaitPrevious => Ok(vec![Stmt::WaitPrevious]),
-            SyncOp::AllowNext => Ok(vec![Stmt::AllowNext]),
+            SyncOp::WaitPrevious => Ok(vec![Stmt::Leaf(Leaf::WaitPrevious)]),
+            SyncOp::AllowNext => Ok(vec![Stmt::Leaf(Leaf::AllowNext)]),
         }
     }
 
@@ -460,7 +468,11 @@ impl<'p> Lowering<'p> {
     /// there goes through registers.
     fn wait_stores(&self, leave: u32, read: bool) -> Body {
         let mut bulks = self.program.target.rows().bulks.iter();
-        if bulks.any(|row| !row.is_load()) { vec![Stmt::BulkWait { leave, read }] } else { Vec::new() }
+        if bulks.any(|row| !row.is_load()) {
+            vec![Stmt::Leaf(Leaf::BulkWait { leave, read })]
+        } else {
+            Vec::new()
+        }
     }
 
     /// Returns the facts about the threads that execute an operation.
@@ -492,7 +504,7 @@ impl<'p> Lowering<'p> {
         let var = self.counter("i", op, counter);
         let base = counted(&var, len / step).scale(step);
         let dst = Registers { array, base, offsets: (0..step as u32).collect() };
-        let fill = Stmt::Fill(Fill { dst, bits });
+        let fill = Stmt::Leaf(Leaf::Fill(Fill { dst, bits }));
         Ok(unrolled(&[(var, len / step)], vec![fill]))
     }
 
@@ -510,9 +522,9 @@ impl<'p> Lowering<'p> {
         let src = registers(self.array(op, src)?, &choice.src, &counter);
         let convert = if choice.row.is_none() && from != to {
             let value = hx_tile::Scalar::Input { index: 0, dtype: from }.cast(to);
-            Stmt::Compute(Compute { dst, inputs: vec![src], value })
+            Stmt::Leaf(Leaf::Compute(Compute { dst, inputs: vec![src], value }))
         } else {
-            Stmt::Convert(Convert { row: choice.row, dst, src })
+            Stmt::Leaf(Leaf::Convert(Convert { row: choice.row, dst, src }))
         };
         Ok(unrolled(&[(var, choice.dst.mode(1).size())], vec![convert]))
     }
@@ -539,12 +551,12 @@ impl<'p> Lowering<'p> {
         let held = |operand: &'s OperandChoice| {
             operand.registers().ok_or_else(|| self.error(op, "an operand is in shared memory"))
         };
-        let multiply = Stmt::Multiply(Multiply {
+        let multiply = Stmt::Leaf(Leaf::Multiply(Multiply {
             row: choice.row,
             c: registers(self.array(op, c)?, &choice.c, &[em.clone(), en.clone(), el.clone()]),
             a: registers(self.array(op, a)?, held(&choice.a)?, &[em, k.clone(), el.clone()]),
             b: registers(self.array(op, b)?, held(&choice.b)?, &[en, k, el]),
-        });
+        }));
         Ok(unrolled(&[(l, il), (m, im), (n, i_n)], vec![multiply]))
     }
 
@@ -556,7 +568,7 @@ impl<'p> Lowering<'p> {
         let param = self.program.tensor_param(id).ok_or_else(nowhere)?;
         let offset = param.offset(&src.offsets, &self.program.facts);
         let address = crate::Address { memory: crate::Memory::Global(id.0), offset };
-        Ok(Stmt::LoadInteger { var: var.clone(), address })
+        Ok(Stmt::Leaf(Leaf::LoadInteger { var: var.clone(), address }))
     }
 
     /// Reads an element that every thread holds into a number of the block.
@@ -568,7 +580,7 @@ impl<'p> Lowering<'p> {
         let array = self.array(op, src)?;
         let input = Registers { array, base: Expr::default(), offsets: vec![0] };
         let value = hx_tile::Scalar::Input { index: 0, dtype: self.program.tensor(src).dtype };
-        Ok(Stmt::LetNumber { var: var.clone(), value, inputs: vec![input] })
+        Ok(Stmt::Leaf(Leaf::LetNumber { var: var.clone(), value, inputs: vec![input] }))
     }
 
     /// Returns the local of an operation at this index, such as the counter of an unrolled loop. Names repeat between

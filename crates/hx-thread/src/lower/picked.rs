@@ -5,7 +5,7 @@ use hx_tile::{Atomic, Base, CopyChoice, Op, OpKind, Pick, Picked as PickedBy, Ro
 
 use super::elementwise::element;
 use super::{LowerError, Lowering};
-use crate::{AtomicUse, Body, Registers, Stmt};
+use crate::{AtomicUse, Body, Control, Leaf, Registers, Stmt};
 
 /// The coordinates that each thread looks up before it accesses memory.
 pub(super) struct Picked {
@@ -29,7 +29,8 @@ impl Lowering<'_> {
         };
         let (Some(result), Some(_)) = (atomic.results().next(), &choice.spread) else { return Ok(access) };
         // Both parts use the same names, so the access has a scope of its own.
-        let mut body = vec![Stmt::If { cond: Cond::True, then: access, otherwise: Vec::new() }];
+        let mut body =
+            vec![Stmt::Control(Control::If { cond: Cond::True, then: access, otherwise: Vec::new() })];
         let whole = View::whole(Base::Register(result), &self.program.tensor(result).shape);
         body.extend(self.through_shared(op, result, result, &whole)?);
         Ok(body)
@@ -87,7 +88,7 @@ impl Lowering<'_> {
             found.coordinates.push((pick.dim, coordinate));
             found.exists = found.exists.and(inside(&number, &pick.extent, facts));
             found.depends.extend(index.base.symbols());
-            found.loads.push(Stmt::ReadIndex { var, src: index.clone() });
+            found.loads.push(Stmt::Leaf(Leaf::ReadIndex { var, src: index.clone() }));
         }
         found
     }
@@ -120,7 +121,7 @@ impl Lowering<'_> {
         Ok(Picked {
             coordinates: vec![(rows.dim, Expr::symbol(var.clone()))],
             exists: Cond::True,
-            loads: vec![Stmt::LoadIndex { var, address, guard }],
+            loads: vec![Stmt::Leaf(Leaf::LoadIndex { var, address, guard })],
             depends: count.symbols().into_iter().collect(),
         })
     }

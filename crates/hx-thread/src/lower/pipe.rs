@@ -16,7 +16,7 @@ use hx_tile::{
 use super::signal::{self, Fills, barrier_of};
 use super::waiters::waiters;
 use super::{LowerError, Lowering, cluster};
-use crate::{Arrivals, Barrier, BarrierKind, Body, Stmt, Waiters};
+use crate::{Arrivals, Barrier, BarrierKind, Body, Control, Leaf, Stmt, Waiters};
 
 /// Positions have numbers from this one on, above those of operations and below those of counters and sums.
 const POSITIONS: u32 = 1 << 30;
@@ -233,7 +233,7 @@ impl Lowering<'_> {
         let mut out = self.sum_parities(scope);
         for ((_, pipe, side), position) in of_scope {
             let mut local = |var: &Symbol, value| {
-                out.push(Stmt::Let { var: var.clone(), value: Expr::constant(value) });
+                out.push(Stmt::Leaf(Leaf::Let { var: var.clone(), value: Expr::constant(value) }));
             };
             if self.program.pipe(*pipe).stages > 1 {
                 local(&position.index, 0);
@@ -293,8 +293,9 @@ impl Lowering<'_> {
     ) -> Body {
         let index = self.index_of(pipe, &position.index);
         let (barrier, parity) = (barrier_of(pipe, kind), Expr::symbol(position.parity.clone()));
-        let wait = Stmt::Await { barrier, index: index.clone(), parity, by };
-        let mut body = vec![self.group(op, vec![wait]), Stmt::Let { var: var.clone(), value: index }];
+        let wait = Stmt::Leaf(Leaf::Await { barrier, index: index.clone(), parity, by });
+        let mut body =
+            vec![self.group(op, vec![wait]), Stmt::Leaf(Leaf::Let { var: var.clone(), value: index })];
         body.extend(self.advance(pipe, &position.index, Some(&position.parity)));
         body
     }
@@ -312,7 +313,7 @@ impl Lowering<'_> {
         let position = self.position(op, pipe, Side::Read)?;
         let barrier = barrier_of(pipe, BarrierKind::Empty);
         let (index, by) = (self.index_of(pipe, &position.back), released_by(self.program, pipe));
-        let mut body = vec![Stmt::Arrive { barrier, index, by, blocks: self.sending(pipe) }];
+        let mut body = vec![Stmt::Leaf(Leaf::Arrive { barrier, index, by, blocks: self.sending(pipe) })];
         body.extend(self.advance(pipe, &position.back, None));
         if self.pipes.counts(self.program, op.scope, pipe) {
             body.push(changed(&position.held, -1));
@@ -323,8 +324,12 @@ impl Lowering<'_> {
         };
         Ok(match give {
             Give::Nothing | Give::One => body,
-            Give::If(keep) => vec![Stmt::If { cond: more_than(keep), then: body, otherwise: Vec::new() }],
-            Give::While(keep) => vec![Stmt::While { cond: more_than(keep), body, origin: None }],
+            Give::If(keep) => {
+                vec![Stmt::Control(Control::If { cond: more_than(keep), then: body, otherwise: Vec::new() })]
+            }
+            Give::While(keep) => {
+                vec![Stmt::Control(Control::While { cond: more_than(keep), body, origin: None })]
+            }
         })
     }
 
@@ -339,13 +344,13 @@ impl Lowering<'_> {
             let moved = self.index_of(pipe, &position.index) + count.clone();
             let parity = Expr::symbol(position.parity.clone()) + moved.div(&stages, facts);
             let parity = parity.rem(&Expr::constant(2), facts);
-            body.push(Stmt::Assign { var: position.parity.clone(), value: parity });
+            body.push(Stmt::Leaf(Leaf::Assign { var: position.parity.clone(), value: parity }));
             if self.program.pipe(pipe).stages > 1 {
                 let value = moved.rem(&stages, facts);
-                body.push(Stmt::Assign { var: position.index.clone(), value });
+                body.push(Stmt::Leaf(Leaf::Assign { var: position.index.clone(), value }));
                 if side == Side::Read && self.gives_back(op.scope, pipe) {
                     let value = Expr::symbol(position.index.clone());
-                    body.push(Stmt::Assign { var: position.back.clone(), value });
+                    body.push(Stmt::Leaf(Leaf::Assign { var: position.back.clone(), value }));
                 }
             }
         }
@@ -355,21 +360,23 @@ impl Lowering<'_> {
 
 /// Moves an index to the next place in a ring of `places` places. The parity flips when the index wraps to 0.
 pub(super) fn next_place(places: u32, index: &Symbol, parity: Option<&Symbol>) -> Body {
-    let flip = |parity: &Symbol| Stmt::Assign {
-        var: parity.clone(),
-        value: Expr::constant(1) - Expr::symbol(parity.clone()),
+    let flip = |parity: &Symbol| {
+        Stmt::Leaf(Leaf::Assign {
+            var: parity.clone(),
+            value: Expr::constant(1) - Expr::symbol(parity.clone()),
+        })
     };
     if places == 1 {
         return parity.map(flip).into_iter().collect();
     }
     let end = Expr::constant(i64::from(places));
-    let mut then = vec![Stmt::Assign { var: index.clone(), value: Expr::default() }];
+    let mut then = vec![Stmt::Leaf(Leaf::Assign { var: index.clone(), value: Expr::default() })];
     then.extend(parity.map(flip));
     let cond = Cond::Cmp(CmpOp::Eq, Expr::symbol(index.clone()), end);
-    vec![changed(index, 1), Stmt::If { cond, then, otherwise: Vec::new() }]
+    vec![changed(index, 1), Stmt::Control(Control::If { cond, then, otherwise: Vec::new() })]
 }
 
 /// Adds to a local.
 fn changed(var: &Symbol, by: i64) -> Stmt {
-    Stmt::Assign { var: var.clone(), value: Expr::symbol(var.clone()) + Expr::constant(by) }
+    Stmt::Leaf(Leaf::Assign { var: var.clone(), value: Expr::symbol(var.clone()) + Expr::constant(by) })
 }

@@ -16,7 +16,7 @@ use hx_tile::{
 
 use super::layout::{digits, registers, unrolled};
 use super::{COUNTED, Local, LowerError, Lowering, counted};
-use crate::{Body, Descriptor, Fence, MultiplyAsync, Registers, Source, Stmt};
+use crate::{Body, Descriptor, Fence, Leaf, MultiplyAsync, Registers, Source, Stmt};
 
 /// A product by descriptor: the places of its instructions, in terms of their counters and of the group of threads.
 struct Issues {
@@ -69,19 +69,19 @@ impl Lowering<'_> {
         let later = Cond::cmp(CmpOp::Ne, k, Expr::default(), &issues.facts);
         let keep = self.zeros.keep(op.id).or(later);
         let c = registers(self.array(op, c)?, &choice.c, &[m, n, l]);
-        let multiply = Stmt::MultiplyAsync(MultiplyAsync { row, c, a, b, keep });
+        let multiply = Stmt::Leaf(Leaf::MultiplyAsync(MultiplyAsync { row, c, a, b, keep }));
         let mut body = Body::new();
-        body.extend(issues.group.map(|(var, value)| Stmt::Uniform { var, value }));
-        body.push(Stmt::Fence(Fence::Products));
+        body.extend(issues.group.map(|(var, value)| Stmt::Leaf(Leaf::Uniform { var, value })));
+        body.push(Stmt::Leaf(Leaf::Fence(Fence::Products)));
         let [im, i_n, ik, il] = choice.issues;
         let [cm, cn, ck, cl] = issues.counters;
         body.extend(unrolled(&[(ck, ik), (cl, il), (cm, im), (cn, i_n)], vec![multiply]));
-        body.push(Stmt::CommitProducts);
+        body.push(Stmt::Leaf(Leaf::CommitProducts));
         if !asynchronous {
             let running = self.products.before(op).all().into_iter().chain([op.id]);
             let freed =
                 running.filter_map(|id| self.program.op(id)).flat_map(|op| op.kind.registers()).collect();
-            body.push(Stmt::WaitProducts { leave: 0, completes: self.whole(op, &freed)? });
+            body.push(Stmt::Leaf(Leaf::WaitProducts { leave: 0, completes: self.whole(op, &freed)? }));
         }
         Ok(body)
     }
@@ -97,7 +97,7 @@ impl Lowering<'_> {
         // The hardware counts its own groups only. If other products are among those in flight, wait for all.
         let leave = if all.iter().all(by_descriptor) { leave } else { 0 };
         let freed = Products::freed(self.program, &queue, leave);
-        Ok(vec![Stmt::WaitProducts { leave, completes: self.whole(op, &freed)? }])
+        Ok(vec![Stmt::Leaf(Leaf::WaitProducts { leave, completes: self.whole(op, &freed)? })])
     }
 
     /// Reports whether a product reads an operand by descriptor.

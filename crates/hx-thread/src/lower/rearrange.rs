@@ -9,7 +9,7 @@ use hx_tile::{Base, Lanes, Op, Route, Scalar, TensorId, View};
 use super::layout::{registers, unrolled, walk};
 use super::scalar::hardware;
 use super::{COUNTED, Local, LowerError, Lowering, counted};
-use crate::{Body, Compute, Convert, Exchange, Lane, Registers, Stmt};
+use crate::{Body, Compute, Convert, Exchange, Lane, Leaf, Registers, Stmt};
 
 impl Lowering<'_> {
     pub(super) fn rearrange(
@@ -27,14 +27,18 @@ impl Lowering<'_> {
                 let to = Registers { array: self.array(op, dst)?, base: at.clone(), offsets: vec![0] };
                 let from = self.positions(op, &[Layout::unit(), positions.clone()])?;
                 let from = registers(self.array(op, src)?, &from, &[at]);
-                let convert = Stmt::Convert(Convert { row: None, dst: to, src: from });
+                let convert = Stmt::Leaf(Leaf::Convert(Convert { row: None, dst: to, src: from }));
                 Ok(unrolled(&[(var, count)], vec![convert]))
             }
             (Route::Renamed(positions), _) => {
                 let (to, from) = (self.array(op, dst)?, self.array(op, src)?);
                 let one = |array, at: i64| Registers { array, base: Expr::constant(at), offsets: vec![0] };
                 let renamed = positions.iter().zip(0..).map(|(position, i)| {
-                    Stmt::Convert(Convert { row: None, dst: one(to, i), src: one(from, *position) })
+                    Stmt::Leaf(Leaf::Convert(Convert {
+                        row: None,
+                        dst: one(to, i),
+                        src: one(from, *position),
+                    }))
                 });
                 Ok(renamed.collect())
             }
@@ -46,21 +50,21 @@ impl Lowering<'_> {
                 let own = [(each, 1), (count, each)].map(|mode| Layout::flat(&[mode]));
                 let [values, words] = own.map(|mode| mode.map_err(|e| self.error(op, e.to_string())));
                 let own = self.positions(op, &[values?, words?])?;
-                let exchange = Stmt::Exchange(Exchange {
+                let exchange = Stmt::Leaf(Leaf::Exchange(Exchange {
                     row: *row,
                     dst: registers(self.array(op, dst)?, &own, std::slice::from_ref(&at)),
                     src: registers(self.array(op, src)?, positions, &[at]),
                     lane: Lane::Tile,
-                });
+                }));
                 Ok(unrolled(&[(var, count)], vec![exchange]))
             }
             (Route::Shared { store, load }, Some(shared)) => {
                 let view = |base, tensor: TensorId| View::whole(base, &self.program.tensor(tensor).shape);
                 let memory = view(Base::Shared(shared), shared);
                 // After this barrier all threads have read the previous contents of the memory.
-                let mut body = vec![Stmt::Barrier];
+                let mut body = vec![Stmt::Leaf(Leaf::Barrier)];
                 body.extend(self.copy(op, &view(Base::Register(src), src), &memory, store)?);
-                body.push(Stmt::Barrier);
+                body.push(Stmt::Leaf(Leaf::Barrier));
                 body.extend(self.copy(op, &memory, &view(Base::Register(dst), dst), load)?);
                 Ok(body)
             }
@@ -99,7 +103,7 @@ impl Lowering<'_> {
         let first = counted(&var, count).scale(together);
         let lane = self.counter("lane", op, Local::Lane as u32);
         let from = self.of_thread(op, &lanes.lane[0]) + walk(&lanes.lane[1], &first);
-        let mut body = vec![Stmt::Let { var: lane.clone(), value: from }];
+        let mut body = vec![Stmt::Leaf(Leaf::Let { var: lane.clone(), value: from })];
         let word = |array, base| Registers { array, base, offsets: (0..together as u32).collect() };
         let (to, from) = (self.array(op, dst)?, self.array(op, src)?);
         let other = self.temporaries.get(&op.id).and_then(|t| t.first().copied());
@@ -111,12 +115,12 @@ impl Lowering<'_> {
             let rows = self.program.target.rows();
             let here = here.ok_or_else(|| self.error(op, "no registers for what is chosen from"))?;
             let base = if is_first { first.clone() } else { Expr::default() };
-            body.push(Stmt::Exchange(Exchange {
+            body.push(Stmt::Leaf(Leaf::Exchange(Exchange {
                 row: lanes.row,
                 dst: word(here, base),
                 src: word(from, walk(by_value, &first) + Expr::constant(*position)),
                 lane: Lane::At(Expr::symbol(lane.clone())),
-            }));
+            })));
             if !is_first {
                 let wanted = Expr::symbol(self.wanted(op));
                 let chosen = (0..together)
@@ -128,7 +132,7 @@ impl Lowering<'_> {
         if apart.len() == 1 {
             return Ok(exchanged);
         }
-        let wanted = Stmt::Let { var: self.wanted(op), value: self.of_thread(op, by_thread) };
+        let wanted = Stmt::Leaf(Leaf::Let { var: self.wanted(op), value: self.of_thread(op, by_thread) });
         Ok(std::iter::once(wanted).chain(exchanged).collect())
     }
 
@@ -154,5 +158,9 @@ fn choose(
     let came = Registers { array: came, base: Expr::constant(i), offsets: vec![0] };
     let value = Scalar::apply(Operator::Select, dtype, [asked, input(0), input(1)]);
     // Not every type has an instruction for `Select`.
-    Stmt::Compute(Compute { dst: dst.clone(), inputs: vec![came, dst], value: hardware(rows, &value) })
+    Stmt::Leaf(Leaf::Compute(Compute {
+        dst: dst.clone(),
+        inputs: vec![came, dst],
+        value: hardware(rows, &value),
+    }))
 }

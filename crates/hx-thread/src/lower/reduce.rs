@@ -11,7 +11,7 @@ use super::elementwise::element;
 use super::layout::unrolled;
 use super::scalar::{hardware, identity};
 use super::{LowerError, Lowering, counted};
-use crate::{Address, Body, Compute, Exchange, Fill, Lane, Memory, RegId, Registers, Stmt, Transfer};
+use crate::{Address, Body, Compute, Exchange, Fill, Lane, Leaf, Memory, RegId, Registers, Stmt, Transfer};
 
 /// A reduction, with the data that its steps share.
 struct Reduction<'o> {
@@ -63,11 +63,11 @@ impl Lowering<'_> {
     fn combine(&self, r: &Reduction<'_>, dst: Registers, other: Registers) -> Stmt {
         let input = |index: u32| Scalar::Input { index, dtype: r.dtype };
         let value = Scalar::apply(r.operator, r.dtype, [input(0), input(1)]);
-        Stmt::Compute(Compute {
+        Stmt::Leaf(Leaf::Compute(Compute {
             inputs: vec![dst.clone(), other],
             dst,
             value: hardware(self.program.target.rows(), &value),
-        })
+        }))
     }
 
     /// Reduces within each thread. The result starts from the identity, and elements outside of the tensor count as the
@@ -100,7 +100,8 @@ impl Lowering<'_> {
         let value =
             hardware(self.program.target.rows(), &Scalar::apply(r.operator, r.dtype, [input(0), other]));
         let own = self.own(r.op, src, &walk)?;
-        let compute = Stmt::Compute(Compute { dst: result.clone(), inputs: vec![result, own], value });
+        let compute =
+            Stmt::Leaf(Leaf::Compute(Compute { dst: result.clone(), inputs: vec![result, own], value }));
         body.extend(unrolled(&walk.loops, vec![compute]));
         Ok(body)
     }
@@ -116,8 +117,12 @@ impl Lowering<'_> {
         let var = self.counter("i", r.op, 29);
         let own = Registers { array: r.array, base: counted(&var, r.values), offsets: vec![0] };
         let other = self.other(r)?;
-        let exchange =
-            Stmt::Exchange(Exchange { row, dst: other.clone(), src: own.clone(), lane: Lane::Xor(mask) });
+        let exchange = Stmt::Leaf(Leaf::Exchange(Exchange {
+            row,
+            dst: other.clone(),
+            src: own.clone(),
+            lane: Lane::Xor(mask),
+        }));
         Ok(unrolled(&[(var, r.values)], vec![exchange, self.combine(r, own, other)]))
     }
 
@@ -153,21 +158,28 @@ impl Lowering<'_> {
         let own = self.own(r.op, r.dst, &walk)?;
         let other = self.other(r)?;
         let transfer = |row: Row<CopyRow>, registers: Registers, part: Expr, guard: Cond| {
-            Stmt::Transfer(Transfer { row, registers, address: address(part), guard, pad: 0, atomic: None })
+            Stmt::Leaf(Leaf::Transfer(Transfer {
+                row,
+                registers,
+                address: address(part),
+                guard,
+                pad: 0,
+                atomic: None,
+            }))
         };
         let store = transfer(self.single(r.op, r.dtype, false)?, own.clone(), part, writes);
         let counter = self.counter("part", r.op, 28);
         let load =
             transfer(self.single(r.op, r.dtype, true)?, other.clone(), counted(&counter, parts), Cond::True);
         let combine = self.combine(r, own.clone(), other);
-        let reset = Stmt::Fill(Fill { dst: own, bits: r.identity });
+        let reset = Stmt::Leaf(Leaf::Fill(Fill { dst: own, bits: r.identity }));
         let gather = unrolled(&[(counter, parts)], vec![load, combine]);
         let gather = std::iter::once(reset).chain(gather).collect();
 
         let mut body = walk.setup;
-        body.push(Stmt::Barrier);
+        body.push(Stmt::Leaf(Leaf::Barrier));
         body.extend(unrolled(&walk.loops, vec![store]));
-        body.push(Stmt::Barrier);
+        body.push(Stmt::Leaf(Leaf::Barrier));
         body.extend(unrolled(&walk.loops, gather));
         Ok(body)
     }

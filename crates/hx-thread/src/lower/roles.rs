@@ -9,7 +9,7 @@ use hx_tile::{Op, Role as TileRole, TurnsId};
 
 use super::waiters::lanes;
 use super::{LowerError, Lowering};
-use crate::{Body, Role, Stmt};
+use crate::{Body, Control, Leaf, Role, Stmt};
 
 impl Lowering<'_> {
     pub(super) fn role(&self, role: &TileRole) -> Result<Role, LowerError> {
@@ -30,9 +30,11 @@ impl Lowering<'_> {
         let groups = self.program.scope(role.scope).groups;
         let Some(index) = role.index.as_ref().filter(|_| groups > 1) else { return Vec::new() };
         let all = (0..self.program.turns.len() as u32).map(TurnsId);
-        let first = |turns: TurnsId| Stmt::NamedArrive {
-            id: Expr::constant(i64::from(self.program.barriers_of_turns(turns).start)),
-            threads: self.threads_of_turns(role.scope),
+        let first = |turns: TurnsId| {
+            Stmt::Leaf(Leaf::NamedArrive {
+                id: Expr::constant(i64::from(self.program.barriers_of_turns(turns).start)),
+                threads: self.threads_of_turns(role.scope),
+            })
         };
         let arrive: Body =
             all.filter(|turns| self.program.turns(*turns).scope == role.scope).map(first).collect();
@@ -41,7 +43,7 @@ impl Lowering<'_> {
         }
         let last = Expr::constant(i64::from(groups) - 1);
         let cond = Cond::cmp(CmpOp::Eq, Expr::symbol(index.clone()), last, &self.program.facts);
-        vec![Stmt::If { cond, then: arrive, otherwise: Vec::new() }]
+        vec![Stmt::Control(Control::If { cond, then: arrive, otherwise: Vec::new() })]
     }
 
     /// Returns the position of the executing group's part in memory that has a part of this many elements for each group.
@@ -58,12 +60,15 @@ impl Lowering<'_> {
 
     pub(super) fn take(&self, op: &Op, turns: TurnsId) -> Body {
         let threads = self.threads_of_turns(op.scope);
-        self.turn_of(op, turns, 0).map(|id| Stmt::NamedSync { id, threads }).into_iter().collect()
+        self.turn_of(op, turns, 0).map(|id| Stmt::Leaf(Leaf::NamedSync { id, threads })).into_iter().collect()
     }
 
     pub(super) fn pass(&self, op: &Op, turns: TurnsId) -> Body {
         let threads = self.threads_of_turns(op.scope);
-        self.turn_of(op, turns, 1).map(|id| Stmt::NamedArrive { id, threads }).into_iter().collect()
+        self.turn_of(op, turns, 1)
+            .map(|id| Stmt::Leaf(Leaf::NamedArrive { id, threads }))
+            .into_iter()
+            .collect()
     }
 
     /// Returns the barrier of the group `after` places behind the one that executes the operation. `None` if a group is

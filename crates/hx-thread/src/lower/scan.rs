@@ -14,7 +14,9 @@ use super::elementwise::{Walk, element};
 use super::layout::unrolled;
 use super::scalar::hardware;
 use super::{LowerError, Lowering};
-use crate::{Address, Body, Compute, Convert, Exchange, Lane, Memory, RegId, Registers, Stmt, Transfer};
+use crate::{
+    Address, Body, Compute, Control, Convert, Exchange, Lane, Leaf, Memory, RegId, Registers, Stmt, Transfer,
+};
 
 /// The arrays that a scan of one tensor needs besides the result.
 pub(super) const ARRAYS: [&str; 4] = ["before", "next", "other", "total"];
@@ -106,7 +108,7 @@ impl Lowering<'_> {
         for (i, from) in src.iter().enumerate() {
             let from = element(self.array(op, *from)?, &choice.src[i], &s.counters);
             let to = one(s.held[i], s.position(&s.chosen(|_| true)));
-            moves.push(Stmt::Convert(Convert { row: None, dst: to, src: from }));
+            moves.push(Stmt::Leaf(Leaf::Convert(Convert { row: None, dst: to, src: from })));
         }
         body.extend(s.each(&s.chosen(|_| true), moves));
         let mut threads = false;
@@ -193,20 +195,27 @@ impl Lowering<'_> {
         };
         if n == 1 {
             let compute = Compute { dst: at[0].clone(), inputs, value: value(0) };
-            return vec![Stmt::Compute(compute)];
+            return vec![Stmt::Leaf(Leaf::Compute(compute))];
         }
         let next = (0..n).map(|i| {
-            Stmt::Compute(Compute { dst: at_zero(s.next[i]), inputs: inputs.clone(), value: value(i) })
+            Stmt::Leaf(Leaf::Compute(Compute {
+                dst: at_zero(s.next[i]),
+                inputs: inputs.clone(),
+                value: value(i),
+            }))
         });
-        let back =
-            (0..n).map(|i| Stmt::Convert(Convert { row: None, dst: at[i].clone(), src: at_zero(s.next[i]) }));
+        let back = (0..n).map(|i| {
+            Stmt::Leaf(Leaf::Convert(Convert { row: None, dst: at[i].clone(), src: at_zero(s.next[i]) }))
+        });
         next.chain(back).collect()
     }
 
     fn moved(to: &[Registers], from: &[Registers]) -> Body {
         let pairs = to.iter().zip(from);
         pairs
-            .map(|(dst, src)| Stmt::Convert(Convert { row: None, dst: dst.clone(), src: src.clone() }))
+            .map(|(dst, src)| {
+                Stmt::Leaf(Leaf::Convert(Convert { row: None, dst: dst.clone(), src: src.clone() }))
+            })
             .collect()
     }
 
@@ -248,13 +257,13 @@ impl Lowering<'_> {
                 s.total.iter().map(|a| one(*a, base.clone() + at.clone() + Expr::constant(fixed))).collect();
             inner.extend(self.prepend(s, &carry, &own, None));
         }
-        let blocks = vec![Stmt::For {
+        let blocks = vec![Stmt::Control(Control::For {
             var: counter.clone(),
             start: Expr::constant(1),
             end: Expr::constant(extent),
             unroll: true,
             body: inner,
-        }];
+        })];
         s.each(&others, blocks)
     }
 
@@ -286,7 +295,7 @@ impl Lowering<'_> {
             pairs
                 .map(|(dst, src)| {
                     let (row, dst, src) = (up, dst.clone(), src.clone());
-                    Stmt::Exchange(Exchange { row, dst, src, lane: Lane::Up(by as u32) })
+                    Stmt::Leaf(Leaf::Exchange(Exchange { row, dst, src, lane: Lane::Up(by as u32) }))
                 })
                 .collect()
         };
@@ -305,21 +314,29 @@ impl Lowering<'_> {
         let element = Self::held(s, &(s.position(&others) + s.position(&done)));
         let from_second = Self::reached(&digit, 1);
         inner.extend(s.each(&done, self.prepend(s, &other, &element, Some(&from_second))));
-        let mut body = vec![Stmt::Let { var: digit_var, value: self.digit(s.op, unit, extent) }];
+        let mut body = vec![Stmt::Leaf(Leaf::Let { var: digit_var, value: self.digit(s.op, unit, extent) })];
         if !last {
             let row = self.exchange_row(s.op, Reach::Lane)?;
             let lane_var = self.counter("last", s.op, super::Local::Last as u32);
             let warp = Expr::constant(i64::from(self.program.target.limits.lanes));
             let lane = Expr::symbol(Symbol::Thread)
                 + (Expr::constant(extent - 1) - self.digit(s.op, unit, extent)).scale(unit);
-            body.push(Stmt::Let { var: lane_var.clone(), value: lane.rem(&warp, self.facts_of(s.op)) });
+            body.push(Stmt::Leaf(Leaf::Let {
+                var: lane_var.clone(),
+                value: lane.rem(&warp, self.facts_of(s.op)),
+            }));
             for own in &total {
                 let lane = Lane::At(Expr::symbol(lane_var.clone()));
-                inner.push(Stmt::Exchange(Exchange { row, dst: own.clone(), src: own.clone(), lane }));
+                inner.push(Stmt::Leaf(Leaf::Exchange(Exchange {
+                    row,
+                    dst: own.clone(),
+                    src: own.clone(),
+                    lane,
+                })));
             }
         }
         body.extend(s.each(&others, inner));
-        Ok(vec![Stmt::If { cond: Cond::True, then: body, otherwise: Vec::new() }])
+        Ok(vec![Stmt::Control(Control::If { cond: Cond::True, then: body, otherwise: Vec::new() })])
     }
 
     /// Scans a digit of threads in different warps. Every total is stored once; after a barrier every thread combines those
@@ -337,7 +354,7 @@ impl Lowering<'_> {
         let total = Self::totals(s, &others, fixed);
         let meeting = self.meeting(s, step * extent)?;
         let writes = self.writers(s, step)?;
-        let mut body = vec![Stmt::Barrier];
+        let mut body = vec![Stmt::Leaf(Leaf::Barrier)];
         let mut store = Body::new();
         if !threads {
             let block = Self::held(s, &(s.position(&others) + Expr::constant(fixed)));
@@ -345,7 +362,7 @@ impl Lowering<'_> {
         }
         store.extend(self.meet(s, &meeting, false, &total, &digit, &writes)?);
         body.extend(s.each(&others, store));
-        body.push(Stmt::Barrier);
+        body.push(Stmt::Leaf(Leaf::Barrier));
 
         let before: Vec<Registers> = s.before.iter().map(|a| at_zero(*a)).collect();
         let mut inner = self.meet(s, &meeting, true, &total, &Expr::default(), &Cond::True)?;
@@ -378,7 +395,7 @@ impl Lowering<'_> {
         body.extend(self.append(s, before, &other, Some(&below)));
         body.extend(self.append(s, total, &other, None));
         let (start, end) = (Expr::constant(1), Expr::constant(extent));
-        Ok(Stmt::For { var: part, start, end, unroll: true, body })
+        Ok(Stmt::Control(Control::For { var: part, start, end, unroll: true, body }))
     }
 
     /// Returns the condition for a thread to store its total at a level. A total does not depend on the thread digits that are
@@ -436,7 +453,7 @@ impl Lowering<'_> {
             let address = Address { memory: Memory::Shared(meeting.buffers[i]), offset };
             let row = self.single(s.op, s.dtypes[i], load)?;
             let (registers, guard) = (registers.clone(), guard.clone());
-            Ok(Stmt::Transfer(Transfer { row, registers, address, guard, pad: 0, atomic: None }))
+            Ok(Stmt::Leaf(Leaf::Transfer(Transfer { row, registers, address, guard, pad: 0, atomic: None })))
         };
         registers.iter().enumerate().map(transfer).collect()
     }
@@ -463,10 +480,15 @@ impl Lowering<'_> {
             )
         };
         let next = (0..n).map(|i| {
-            Stmt::Compute(Compute { dst: at_zero(s.next[i]), inputs: inputs.clone(), value: value(i) })
+            Stmt::Leaf(Leaf::Compute(Compute {
+                dst: at_zero(s.next[i]),
+                inputs: inputs.clone(),
+                value: value(i),
+            }))
         });
-        let back =
-            (0..n).map(|i| Stmt::Convert(Convert { row: None, dst: at[i].clone(), src: at_zero(s.next[i]) }));
+        let back = (0..n).map(|i| {
+            Stmt::Leaf(Leaf::Convert(Convert { row: None, dst: at[i].clone(), src: at_zero(s.next[i]) }))
+        });
         next.chain(back).collect()
     }
 

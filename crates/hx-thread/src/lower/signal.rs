@@ -12,7 +12,7 @@ use hx_tile::{Base, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt, SyncOp
 
 use super::waiters::{self, is_in_boxes};
 use super::{LowerError, Lowering};
-use crate::{Arrivals, BarrierKind, Body, Stmt};
+use crate::{Arrivals, BarrierKind, Body, Leaf, Stmt};
 
 /// Returns a barrier of a pipeline, as a position in [`crate::ThreadProgram::barriers`].
 pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
@@ -151,20 +151,22 @@ impl Lowering<'_> {
             if warps > 0 {
                 let (index, by) = (index.clone(), Arrivals::Warps);
                 let times = warps / waiters::warps(self.program, self.solution, first.1.scope);
-                let arrive = vec![Stmt::Arrive { barrier, index, by, blocks: Vec::new() }; times as usize];
+                let arrive =
+                    vec![Stmt::Leaf(Leaf::Arrive { barrier, index, by, blocks: Vec::new() }); times as usize];
                 let title = format!("each warp has the stage of {name}");
                 out.entry(first.0).or_default().before.push(self.titled(&first.1, title, arrive));
             }
             if in_boxes {
                 let too_many = |_| self.error(&first.1, "a stage has too many bytes");
                 let bytes = u32::try_from(bytes).map_err(too_many)?;
-                let expect = vec![Stmt::Expect { barrier, index: index.clone(), bytes }];
+                let expect = vec![Stmt::Leaf(Leaf::Expect { barrier, index: index.clone(), bytes })];
                 let title = format!("expect {bytes} bytes for {name}");
                 out.entry(first.0).or_default().before.push(self.titled(&first.1, title, expect));
             }
             if threads > 0 {
                 let times = threads / self.program.threads_of(&last.1).max(1);
-                let arrive = Stmt::Arrive { barrier, index, by: Arrivals::Copies, blocks: Vec::new() };
+                let arrive =
+                    Stmt::Leaf(Leaf::Arrive { barrier, index, by: Arrivals::Copies, blocks: Vec::new() });
                 let arrive = vec![arrive; times as usize];
                 let signal = self.titled(&last.1, format!("signal {name}"), arrive);
                 out.entry(last.0).or_default().after.push(signal);

@@ -10,7 +10,9 @@ use super::elementwise::{Walk, element};
 use super::layout::unrolled;
 use super::scalar::hardware;
 use super::{LowerError, Lowering};
-use crate::{Address, Body, Compute, Convert, Exchange, Lane, Memory, Registers, Stmt, Transfer};
+use crate::{
+    Address, Body, Compute, Control, Convert, Exchange, Lane, Leaf, Memory, Registers, Stmt, Transfer,
+};
 
 impl Lowering<'_> {
     pub(super) fn slice(
@@ -25,7 +27,7 @@ impl Lowering<'_> {
             return self.through_shared(op, dst, id, src);
         };
         if choice.lanes.is_empty() {
-            let stmt = Stmt::Convert(Convert { row: None, dst: own, src: from });
+            let stmt = Stmt::Leaf(Leaf::Convert(Convert { row: None, dst: own, src: from }));
             return Ok(unrolled(&walk.loops, vec![stmt]));
         }
         let thread = Expr::symbol(Symbol::Thread);
@@ -35,9 +37,13 @@ impl Lowering<'_> {
         let lane = owner.rem(&Expr::constant(i64::from(self.program.target.limits.lanes)), self.facts_of(op));
         let var = self.counter("lane", op, super::Local::Lane as u32);
         let row = self.exchange_row(op, hx_target::Reach::Lane)?;
-        let exchange =
-            Stmt::Exchange(Exchange { row, dst: own, src: from, lane: Lane::At(Expr::symbol(var.clone())) });
-        let mut body = vec![Stmt::Let { var, value: lane }];
+        let exchange = Stmt::Leaf(Leaf::Exchange(Exchange {
+            row,
+            dst: own,
+            src: from,
+            lane: Lane::At(Expr::symbol(var.clone())),
+        }));
+        let mut body = vec![Stmt::Leaf(Leaf::Let { var, value: lane })];
         body.extend(unrolled(&walk.loops, vec![exchange]));
         Ok(body)
     }
@@ -54,7 +60,7 @@ impl Lowering<'_> {
         let Some((walk, from, to)) = self.in_place(op, src, id, choice)? else {
             return self.insert_through_shared(op, dst, id, src);
         };
-        let stmt = Stmt::Convert(Convert { row: None, dst: to, src: from });
+        let stmt = Stmt::Leaf(Leaf::Convert(Convert { row: None, dst: to, src: from }));
         Ok(unrolled(&walk.loops, vec![stmt]))
     }
 
@@ -98,21 +104,21 @@ impl Lowering<'_> {
         let offset =
             walk.at.iter().zip(&steps).fold(Expr::default(), |sum, (at, step)| sum + at.scale(*step));
         let inside = in_tile(shape, &walk.at, &held.tile, &walk.facts);
-        let store = Stmt::Transfer(Transfer {
+        let store = Stmt::Leaf(Leaf::Transfer(Transfer {
             row: self.single(op, dtype, false)?,
             registers: self.own(op, src, &walk)?,
             address: address(offset.simplify(&walk.facts)),
             guard: lowest_of_replicas(&threads, self.facts_of(op)).and(inside),
             pad: 0,
             atomic: None,
-        });
-        let mut body = vec![Stmt::Barrier];
+        }));
+        let mut body = vec![Stmt::Leaf(Leaf::Barrier)];
         body.extend(walk.setup);
         body.extend(unrolled(&walk.loops, vec![store]));
-        body.push(Stmt::Barrier);
+        body.push(Stmt::Leaf(Leaf::Barrier));
         // Both walks use the same names, so the loads have a scope of their own.
         let then = self.load_part(op, (view, id), &steps, &address)?;
-        body.push(Stmt::If { cond: Cond::True, then, otherwise: Vec::new() });
+        body.push(Stmt::Control(Control::If { cond: Cond::True, then, otherwise: Vec::new() }));
         Ok(body)
     }
 
@@ -131,7 +137,7 @@ impl Lowering<'_> {
         let walk = self.walk(op, id)?;
         let own = self.own(op, id, &walk)?;
         let (in_part, offset) = within(view, steps, &walk.at, &walk.facts);
-        let load = Stmt::Transfer(Transfer {
+        let load = Stmt::Leaf(Leaf::Transfer(Transfer {
             row: self.single(op, dtype, true)?,
             registers: other.clone(),
             address: address(offset.simplify(&walk.facts)),
@@ -139,17 +145,17 @@ impl Lowering<'_> {
                 .and(in_part.clone()),
             pad: 0,
             atomic: None,
-        });
+        }));
         let input = |index: u32| Scalar::Input { index, dtype };
         let value = match truth(&in_part) {
             Some(in_part) => Scalar::apply(Operator::Select, dtype, [in_part, input(0), input(1)]),
             None => input(0),
         };
-        let set = Stmt::Compute(Compute {
+        let set = Stmt::Leaf(Leaf::Compute(Compute {
             dst: own.clone(),
             inputs: vec![other, own],
             value: hardware(self.program.target.rows(), &value),
-        });
+        }));
         let mut body = walk.setup;
         body.extend(unrolled(&walk.loops, vec![load, set]));
         Ok(body)
@@ -192,18 +198,18 @@ impl Lowering<'_> {
         let inside = in_tile(from, &walk.at, &held.tile, &walk.facts);
         let guard = lowest_of_replicas(&threads, self.facts_of(op)).and(inside).and(in_part);
         let own = self.own(op, src, &walk)?;
-        let store = Stmt::Transfer(Transfer {
+        let store = Stmt::Leaf(Leaf::Transfer(Transfer {
             row: self.single(op, dtype, false)?,
             registers: own,
             address: address(offset.simplify(&walk.facts)),
             guard,
             pad: 0,
             atomic: None,
-        });
-        let mut body = vec![Stmt::Barrier];
+        }));
+        let mut body = vec![Stmt::Leaf(Leaf::Barrier)];
         body.extend(walk.setup);
         body.extend(unrolled(&walk.loops, vec![store]));
-        body.push(Stmt::Barrier);
+        body.push(Stmt::Leaf(Leaf::Barrier));
         body.extend(self.load_scratch(op, dst, dtype, &steps, &address)?);
         Ok(body)
     }
@@ -220,18 +226,18 @@ impl Lowering<'_> {
         let (held, shape) = (&self.solution.registers[&dst], &self.program.tensor(dst).shape);
         let offset = walk.at.iter().zip(steps).fold(Expr::default(), |sum, (at, step)| sum + at.scale(*step));
         let registers: Registers = self.own(op, dst, &walk)?;
-        let load = Stmt::Transfer(Transfer {
+        let load = Stmt::Leaf(Leaf::Transfer(Transfer {
             row: self.single(op, dtype, true)?,
             registers,
             address: address(offset.simplify(&walk.facts)),
             guard: in_tile(shape, &walk.at, &held.tile, &walk.facts),
             pad: 0,
             atomic: None,
-        });
+        }));
         let mut body = walk.setup;
         body.extend(unrolled(&walk.loops, vec![load]));
         // The walk of the caller uses the same names, so the loads have a scope of their own.
-        Ok(vec![Stmt::If { cond: Cond::True, then: body, otherwise: Vec::new() }])
+        Ok(vec![Stmt::Control(Control::If { cond: Cond::True, then: body, otherwise: Vec::new() })])
     }
 }
 

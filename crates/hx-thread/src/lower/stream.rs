@@ -11,7 +11,7 @@ use hx_tile::{
 use super::copy::Ends;
 use super::layout::unrolled;
 use super::{COUNTED, LowerError, Lowering, counted};
-use crate::{Body, Stmt};
+use crate::{Body, Control, Stmt};
 
 /// A copy of a stream: from shared memory into an operand that no other operation reads.
 struct Feed<'p> {
@@ -145,5 +145,11 @@ impl Lowering<'_> {
 }
 
 fn unrolled_always(counter: &hx_index::Symbol, count: i64, body: Body) -> Stmt {
-    Stmt::For { var: counter.clone(), start: Expr::default(), end: Expr::constant(count), unroll: true, body }
+    Stmt::Control(Control::For {
+        var: counter.clone(),
+        start: Expr::default(),
+        end: Expr::constant(count),
+        unroll: true,
+        body,
+    })
 }

@@ -29,8 +29,8 @@ use super::layout::unrolled;
 use super::scalar::hardware;
 use super::{COUNTED, LowerError, Lowering, counted};
 use crate::{
-    Address, Arrivals, Barrier, BarrierKind, Body, Compute, Convert, Memory, RegId, Registers, SendChunk,
-    SharedBuffer, Stmt, Transfer, Waiters,
+    Address, Arrivals, Barrier, BarrierKind, Body, Compute, Control, Convert, Leaf, Memory, RegId, Registers,
+    SendChunk, SharedBuffer, Stmt, Transfer, Waiters,
 };
 
 /// The parities have numbers from this one on, above those of pipelines and counters.
@@ -137,7 +137,7 @@ impl Lowering<'_> {
     /// Defines the parities of the sums of a scope.
     pub(super) fn sum_parities(&self, scope: ScopeId) -> Body {
         let all = self.program.sums(&|_| 1).into_iter().enumerate().filter(|(_, sums)| sums.scope == scope);
-        let start = |var| Stmt::Let { var, value: Expr::default() };
+        let start = |var| Stmt::Leaf(Leaf::Let { var, value: Expr::default() });
         all.flat_map(|(number, sums)| (0..sums.blocks).map(move |to| start(parity(number, to)))).collect()
     }
 
@@ -183,15 +183,25 @@ impl Lowering<'_> {
             let round = Round { first, count: sum.sums.chunks.min(chunks - first) };
             for target in targets.clone() {
                 let then = self.send_to(&sum, round, target, phase(target))?;
-                body.push(Stmt::If { cond: is(CmpOp::Ne, target), then, otherwise: Vec::new() });
+                body.push(Stmt::Control(Control::If {
+                    cond: is(CmpOp::Ne, target),
+                    then,
+                    otherwise: Vec::new(),
+                }));
             }
             for target in targets.clone() {
                 let then = self.receive(&sum, round, target, phase(target))?;
-                body.push(Stmt::If { cond: is(CmpOp::Eq, target), then, otherwise: Vec::new() });
+                body.push(Stmt::Control(Control::If {
+                    cond: is(CmpOp::Eq, target),
+                    then,
+                    otherwise: Vec::new(),
+                }));
             }
-            body.extend(targets.clone().map(|target| Stmt::Assign {
-                var: parity(number, target),
-                value: Expr::constant(1) - phase(target),
+            body.extend(targets.clone().map(|target| {
+                Stmt::Leaf(Leaf::Assign {
+                    var: parity(number, target),
+                    value: Expr::constant(1) - phase(target),
+                })
             }));
         }
         Ok(body)
@@ -201,12 +211,12 @@ impl Lowering<'_> {
     fn send_to(&self, sum: &Sum<'_>, round: Round, target: u32, phase: Expr) -> Result<Body, LowerError> {
         let Sum { op, sums, .. } = sum;
         let free = Expr::constant(1) - phase;
-        let mut body = vec![Stmt::Await {
+        let mut body = vec![Stmt::Leaf(Leaf::Await {
             barrier: sum.full + 1,
             index: self.empty_of(sum, Expr::constant(i64::from(target))),
             parity: free,
             by: Waiters::All,
-        }];
+        })];
         let block = self.rank(sums.axis, &Expr::constant(i64::from(target)));
         let row = self.program.target.rows().sync("send.v4.b32").map(Row::from);
         let row = row.ok_or_else(|| self.error(op, "no instruction sends to another block"))?;
@@ -221,13 +231,13 @@ impl Lowering<'_> {
         body.extend(self.each_chunk(sum, round, 0, &|chunk| {
             let last = chunk.elements - 1;
             let offsets = (0..sums.per_chunk()).map(|i| i.min(last)).collect();
-            Ok(vec![Stmt::Send(SendChunk {
+            Ok(vec![Stmt::Leaf(Leaf::Send(SendChunk {
                 row,
                 registers: Registers { array, base: chunk.base.clone(), offsets },
                 address: self.place_in_slot(sum, slot.clone(), &chunk.at),
                 block: block.clone(),
                 barrier: (sum.full, self.first_of_group(op, 1)),
-            })])
+            }))])
         })?);
         Ok(body)
     }
@@ -238,8 +248,8 @@ impl Lowering<'_> {
         let (barrier, index) = (sum.full, self.first_of_group(op, 1));
         let bytes = round.count * sums.threads * SUM_CHUNK * (sums.blocks - 1);
         let mut body = vec![
-            Stmt::Expect { barrier, index: index.clone(), bytes },
-            Stmt::Await { barrier, index, parity: phase, by: Waiters::All },
+            Stmt::Leaf(Leaf::Expect { barrier, index: index.clone(), bytes }),
+            Stmt::Leaf(Leaf::Await { barrier, index, parity: phase, by: Waiters::All }),
         ];
         let load = self.chunk_load(sum)?;
         let dtype = self.program.tensor(sum.x).dtype;
@@ -254,7 +264,11 @@ impl Lowering<'_> {
             };
             let each = (0..elements).map(|i| {
                 let dst = one(into, i);
-                Stmt::Compute(Compute { inputs: vec![dst.clone(), one(other, i)], dst, value: total.clone() })
+                Stmt::Leaf(Leaf::Compute(Compute {
+                    inputs: vec![dst.clone(), one(other, i)],
+                    dst,
+                    value: total.clone(),
+                }))
             });
             each.collect()
         };
@@ -269,7 +283,14 @@ impl Lowering<'_> {
                 let slot = (from + sums.blocks - 1 - target) % sums.blocks;
                 let address = self.place_in_slot(sum, Expr::constant(i64::from(slot)), &chunk.at);
                 let row = load;
-                Stmt::Transfer(Transfer { row, registers, address, guard: Cond::True, pad: 0, atomic: None })
+                Stmt::Leaf(Leaf::Transfer(Transfer {
+                    row,
+                    registers,
+                    address,
+                    guard: Cond::True,
+                    pad: 0,
+                    atomic: None,
+                }))
             };
             // Without a block before it, or with one, the target needs no separate partial sum: the sum of two blocks is the
             // same in both orders.
@@ -282,7 +303,7 @@ impl Lowering<'_> {
                     offsets: (0..chunk.elements).collect(),
                 };
                 let (dst, src) = (whole(sum.array), whole(*part));
-                out.push(Stmt::Convert(Convert { row: None, dst, src }));
+                out.push(Stmt::Leaf(Leaf::Convert(Convert { row: None, dst, src })));
             }
             for from in 0..sums.blocks {
                 if from == target {
@@ -300,12 +321,12 @@ impl Lowering<'_> {
             Ok(out)
         })?);
         let others = (0..sums.blocks).filter(|from| *from != target);
-        body.push(Stmt::Arrive {
+        body.push(Stmt::Leaf(Leaf::Arrive {
             barrier: sum.full + 1,
             index: self.empty_of(sum, Expr::constant(i64::from(target))),
             by: Arrivals::Warps,
             blocks: others.map(|from| self.rank(sums.axis, &Expr::constant(i64::from(from)))).collect(),
-        });
+        }));
         Ok(body)
     }
 

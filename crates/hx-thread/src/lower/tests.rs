@@ -243,8 +243,8 @@ fn boxes_cover_a_tile_once() {
     let layout = &solution.shared[&TensorId(1)];
     let mut seen = std::collections::BTreeMap::new();
     let symbols = |_: &Symbol| Some(0);
-    crate::visit(&threads.body, &mut |stmt| {
-        let crate::Stmt::BulkStore(store) = stmt else { return };
+    crate::visit_leaves(&threads.body, &mut |leaf| {
+        let crate::Leaf::BulkStore(store) = leaf else { return };
         let crate::Part::Box { map, coordinates } = &store.to else { panic!("a box") };
         let map = &threads.maps[*map as usize];
         let first: Vec<i64> = coordinates.iter().map(|c| c.eval(&symbols).unwrap()).collect();

@@ -19,7 +19,7 @@ struct Growing {
 
 const GROWING: &[Growing] = &[
     Growing {
-        enums: &["OpKind", "Stmt", "TileStmt"],
+        enums: &["OpKind", "Stmt", "TileStmt", "Control", "Leaf"],
         what: "operations or statements",
         // These crates have a `Stmt` of their own.
         elsewhere: &["crates/hx-hir/", "crates/hx-syntax/", "crates/hx-fmt/"],

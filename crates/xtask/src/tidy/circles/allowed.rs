@@ -129,11 +129,6 @@ pub(super) const ALLOWED: &[Allowed] = &[
         because: "the context of a search has a pool of what the parts of the search found",
     },
     Allowed {
-        folder: "crates/hx-thread",
-        files: &["counter.rs", "program.rs"],
-        because: "a loop over a counter has statements, and is one",
-    },
-    Allowed {
         folder: "crates/hx-tile",
         files: &["counter.rs", "pipe.rs", "program.rs", "scope.rs"],
         because: "a program has pipes, counters and scopes, whose use is found in its statements",
