@@ -223,17 +223,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
                 base_text(program, dst)
             )
         }
-        OpKind::Sync(_)
-        | OpKind::Store { .. }
-        | OpKind::Rearrange { .. }
-        | OpKind::Slice { .. }
-        | OpKind::Insert { .. }
-        | OpKind::ReadNumber { .. }
-        | OpKind::Scan { .. }
-        | OpKind::Atomic(_)
-        | OpKind::ClusterSum { .. }
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => format!("`{}`", kind.name()),
+        other => format!("`{}`", other.name()),
     }
 }
 

@@ -203,7 +203,7 @@ impl<'db> Cx<'db> {
         for (number, made) in self.made_counters.iter().enumerate() {
             let param = made.counter.param;
             let touches = |op: &Op| {
-                op.kind.effects().accesses.iter().any(|access| access.base() == Base::Global(param))
+                op.kind.description().accesses.iter().any(|access| access.base() == Base::Global(param))
             };
             let ops = program.ops(1.0).into_iter().filter(|(op, _)| touches(op));
             found.extend(ops.map(|(op, _)| (number, self.origins[op.origin.0 as usize].clone())));

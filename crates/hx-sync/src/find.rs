@@ -70,7 +70,7 @@ fn find_in(
     let is_shared = |id: &TensorId| matches!(tile.tensor(*id).kind, TensorKind::Shared { .. });
     // The buffers of tensors in the source come first. The compiler's scratch buffers follow and are not analysed.
     let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();
-    let is_sync = |op: OpId| tile.op(op).is_some_and(|op| op.kind.effects().order == Order::Scope);
+    let is_sync = |op: OpId| tile.op(op).is_some_and(|op| op.kind.description().order == Order::Scope);
     let traced = Traced { program: threads, facts: &tile.facts, buffers: tensors.len(), is_sync: &is_sync };
     let traces = traces(traced, poll);
     let (found, needed) = check_all(&traces, Rules::default(), &|_| false, poll);

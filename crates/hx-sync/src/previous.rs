@@ -145,7 +145,7 @@ impl<'p> Walk<'p> {
     }
 
     fn op(&mut self, op: &Op) {
-        for access in op.kind.effects().accesses {
+        for access in op.kind.description().accesses {
             self.touch(access.base(), op.origin, access.mode != Mode::Read);
         }
     }

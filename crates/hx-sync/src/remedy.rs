@@ -167,7 +167,7 @@ fn behind_waits(body: &[Stmt]) -> Vec<OpId> {
     let mut found = Vec::new();
     for pair in body.windows(2) {
         if let [Stmt::Op(wait), Stmt::Op(next)] = pair
-            && matches!(wait.kind.effects().order, Order::Wait(_))
+            && matches!(wait.kind.description().order, Order::Wait(_))
         {
             found.push(next.id);
         }
@@ -221,7 +221,7 @@ impl Before {
     }
 
     fn pass(&mut self, op: &Op, used: &Op) {
-        let effects = op.kind.effects();
+        let effects = op.kind.description();
         match effects.order {
             Order::Wait(groups) => self.wait = Some((op.id, groups)),
             Order::Scope => self.sync = Some(op.id),
@@ -284,7 +284,7 @@ fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
                     Group::Closed
                 }
             }
-            (Group::Open(last), Stmt::Op(op)) => match op.kind.effects().order {
+            (Group::Open(last), Stmt::Op(op)) => match op.kind.description().order {
                 Order::Close => Group::Closed,
                 Order::Wait(_) => Group::Left(last),
                 Order::Scope

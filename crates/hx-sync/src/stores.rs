@@ -152,7 +152,7 @@ impl Follow for Stores<'_> {
     const WATCHES: bool = true;
 
     fn op(&mut self, op: &Op, debts: &mut Debts<Store>, here: &Here<'_>) {
-        let effects = op.kind.effects();
+        let effects = op.kind.description();
         for access in &effects.accesses {
             if let (Base::Global(param), Touched::View(view)) = (access.base(), access.region)
                 && debts.iter().any(|debt| debt.key.param == param)

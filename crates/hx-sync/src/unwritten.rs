@@ -115,7 +115,7 @@ fn touches(kind: &OpKind) -> Vec<Touch<'_>> {
         let part = dst.register().map(|tensor| Touch::Part(tensor, dst));
         return std::iter::once(Touch::Read(*src, None)).chain(part).collect();
     }
-    let effects = kind.effects();
+    let effects = kind.description();
     let mut reads = Vec::new();
     let mut writes = Vec::new();
     for access in &effects.accesses {

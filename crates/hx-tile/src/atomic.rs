@@ -104,19 +104,6 @@ impl Atomic {
         self.old.into_iter().chain(self.compare).chain(picks)
     }
 
-    /// Replaces the register at this position of the results and operands.
-    pub(crate) fn replace(&mut self, operand: usize, with: TensorId) {
-        let loads = self.is_load();
-        let (mut first, mut last) = (None, None);
-        match loads {
-            true => first = Some(&mut self.value),
-            false => last = Some(&mut self.value),
-        }
-        let picks = self.memory.picks_mut().iter_mut().map(|pick| &mut pick.index);
-        let all = first.into_iter().chain(&mut self.old).chain(last).chain(&mut self.compare).chain(picks);
-        all.skip(operand).take(1).for_each(|tensor| *tensor = with);
-    }
-
     /// Returns the order and scope as in the source, without those that are the default for this memory.
     pub fn meaning_text(&self) -> String {
         let mut out = String::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Op, OpKind, Products, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
+use crate::{Holds, Op, OpKind, Products, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
 
 /// Bits of a register.
 const REGISTER_BITS: i64 = 32;
@@ -37,42 +37,10 @@ impl<'p> Held<'p> {
         let Lives { ops, spans } = Lives::of(program);
         let mut across = Vec::new();
         for (at, op) in ops.into_iter().enumerate() {
-            let accumulator = match op.kind {
-                OpKind::Gemm { c, .. } => Some(c),
-                OpKind::Sync(
-                    SyncOp::Scope
-                    | SyncOp::Warp
-                    | SyncOp::Wait { .. }
-                    | SyncOp::GemmWait { .. }
-                    | SyncOp::Acquire { .. }
-                    | SyncOp::WaitStage { .. }
-                    | SyncOp::WaitStores { .. }
-                    | SyncOp::WaitPrevious,
-                )
-                | OpKind::Reduce { .. }
-                | OpKind::ClusterSum { .. } => None,
-                OpKind::Fill { .. }
-                | OpKind::Copy { .. }
-                | OpKind::Cast { .. }
-                | OpKind::CopyAsync { .. }
-                | OpKind::Sync(
-                    SyncOp::Take { .. }
-                    | SyncOp::Pass { .. }
-                    | SyncOp::Commit
-                    | SyncOp::Release { .. }
-                    | SyncOp::Skip { .. }
-                    | SyncOp::AllowNext,
-                )
-                | OpKind::Store { .. }
-                | OpKind::Map(_)
-                | OpKind::Rearrange { .. }
-                | OpKind::Slice { .. }
-                | OpKind::Insert { .. }
-                | OpKind::ReadNumber { .. }
-                | OpKind::Scan { .. }
-                | OpKind::Atomic(_)
-                | OpKind::Print { .. }
-                | OpKind::Assert { .. } => continue,
+            let accumulator = match op.kind.description().holds {
+                Holds::Nothing => continue,
+                Holds::Live => None,
+                Holds::LiveAnd(accumulator) => Some(accumulator),
             };
             let is_held = |(tensor, (first, last)): (&TensorId, &(usize, usize))| {
                 (*first < at && at < *last || accumulator == Some(*tensor)).then_some(*tensor)

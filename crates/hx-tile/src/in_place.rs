@@ -287,7 +287,7 @@ impl<'p> Accesses<'p> {
                 return Ok(());
             }
         }
-        let effects = op.kind.effects();
+        let effects = op.kind.description();
         effects.accesses.iter().try_for_each(|access| self.expect_other(access.base()))
     }
 
@@ -326,13 +326,13 @@ impl<'p> Accesses<'p> {
         }
         let writes = |op: &&&Op| {
             op.kind
-                .effects()
+                .description()
                 .accesses
                 .iter()
                 .any(|access| access.mode != Mode::Read && access.register() == Some(register))
         };
         let Some(at) = (0..position).rev().find(|at| writes(&&self.ops[*at])) else { return false };
-        let effects = self.ops[at].kind.effects();
+        let effects = self.ops[at].kind.description();
         let read = effects.accesses.iter().filter_map(|access| access.register());
         // An operation that updates a tensor also reads its old value.
         depth < self.ops.len() && read.into_iter().any(|read| self.follows(read, at, load, depth + 1))

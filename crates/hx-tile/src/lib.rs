@@ -13,8 +13,8 @@ mod atomic;
 mod block;
 mod cost;
 mod counter;
+mod description;
 mod edits;
-mod effects;
 mod elementwise;
 mod ends;
 mod estimate;
@@ -38,8 +38,8 @@ mod view;
 pub use atomic::{Atomic, MemoryOrder, MemoryScope};
 pub use cost::{Cost, Resource, Takes};
 pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
+pub use description::{Access, Description, Holds, Region};
 pub use edits::{Edits, Load, Move};
-pub use effects::{Access, Effects, Region};
 pub use elementwise::{Map, Scalar};
 pub use estimate::{
     Bound, Estimate, Launch, LoopEstimate, OpCycles, RoleEstimate, bound_text, estimate_text, loop_lines,

@@ -2,7 +2,7 @@
 
 use hx_index::{Expr, Symbol};
 
-use crate::{Order, PipeId, TurnsId};
+use crate::{Description, Holds, Order, PipeId, TurnsId};
 
 /// An operation that orders others. It reads and writes no tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,40 +44,34 @@ pub enum SyncOp {
 impl SyncOp {
     /// Returns the word of the language for the operation.
     pub fn name(&self) -> &'static str {
-        match self {
-            SyncOp::Scope => "sync",
-            SyncOp::Warp => "sync_warp",
-            SyncOp::Take { .. } => "take",
-            SyncOp::Pass { .. } => "pass",
-            SyncOp::Commit => "commit",
-            SyncOp::Wait { .. } | SyncOp::WaitStage { .. } => "wait",
-            SyncOp::GemmWait { .. } => "gemm_wait",
-            SyncOp::Acquire { .. } => "acquire",
-            SyncOp::Release { keep: 0, .. } => "release",
-            SyncOp::Release { .. } => "release_previous",
-            SyncOp::Skip { .. } => "skip",
-            SyncOp::WaitStores { .. } => "wait_stores",
-            SyncOp::WaitPrevious => "wait_for_previous",
-            SyncOp::AllowNext => "allow_next",
-        }
+        self.description().name
     }
 
-    /// Returns which accesses the operation orders.
-    pub(crate) fn order(&self) -> Order {
+    /// Returns the description of the operation.
+    pub(crate) fn description(&self) -> Description<'static> {
+        let orders = |name, order| Description { order, ..Description::of(name) };
+        let waits = |name, order| Description { holds: Holds::Live, ..orders(name, order) };
         match self {
-            SyncOp::Scope => Order::Scope,
-            SyncOp::Warp => Order::Warp,
-            // A turn orders groups, and no other access of the program relies on that order. After a skip, the scopes that use
-            // the skipped stages order their own accesses.
-            SyncOp::Take { .. } | SyncOp::Pass { .. } | SyncOp::Skip { .. } => Order::Nothing,
-            SyncOp::Commit => Order::Close,
-            SyncOp::Wait { groups } => Order::Wait(*groups),
-            SyncOp::GemmWait { leave } => Order::WaitProducts(*leave),
-            SyncOp::Acquire { .. } | SyncOp::WaitStage { .. } => Order::Await,
-            SyncOp::Release { .. } => Order::Arrive,
-            SyncOp::WaitStores { leave, read } => Order::WaitStores { leave: *leave, read: *read },
+            SyncOp::Scope => waits("sync", Order::Scope),
+            SyncOp::Warp => waits("sync_warp", Order::Warp),
+            // A turn orders groups, and no other access of the program relies on that order.
+            SyncOp::Take { .. } => orders("take", Order::Nothing),
+            SyncOp::Pass { .. } => orders("pass", Order::Nothing),
+            SyncOp::Commit => orders("commit", Order::Close),
+            SyncOp::Wait { groups } => waits("wait", Order::Wait(*groups)),
+            SyncOp::GemmWait { leave } => waits("gemm_wait", Order::WaitProducts(*leave)),
+            SyncOp::Acquire { .. } => waits("acquire", Order::Await),
+            SyncOp::WaitStage { .. } => waits("wait", Order::Await),
+            SyncOp::Release { keep: 0, .. } => orders("release", Order::Arrive),
+            SyncOp::Release { .. } => orders("release_previous", Order::Arrive),
+            // After a skip, the scopes that use the skipped stages order their own accesses.
+            SyncOp::Skip { .. } => orders("skip", Order::Nothing),
+            SyncOp::WaitStores { leave, read } => {
+                waits("wait_stores", Order::WaitStores { leave: *leave, read: *read })
+            }
             // They order launches, and no accesses of one launch.
-            SyncOp::WaitPrevious | SyncOp::AllowNext => Order::Nothing,
+            SyncOp::WaitPrevious => waits("wait_for_previous", Order::Nothing),
+            SyncOp::AllowNext => orders("allow_next", Order::Nothing),
         }
     }
 }

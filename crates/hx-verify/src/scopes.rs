@@ -133,7 +133,7 @@ fn threads(scope: &Scope) -> std::ops::Range<u64> {
 }
 
 /// Returns the register and shared tensors that an operation reads or writes.
-fn used(kind: &OpKind) -> Vec<TensorId> {
+pub(crate) fn used(kind: &OpKind) -> Vec<TensorId> {
     let of = |view: &View| {
         let bases: Vec<Base> = view.bases().collect();
         bases.into_iter().filter_map(|base| match base {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Base, Op, OpKind, Stmt, SyncOp, TensorId, TensorKind, View, index};
+use hx_tile::{Op, OpKind, Stmt, SyncOp, TensorId, TensorKind, index};
 
-use crate::{Check, Checked};
+use crate::{Check, Checked, scopes};
 
 impl Check<'_> {
     pub(crate) fn tensor(&self, tensor: TensorId) -> Checked {
@@ -159,18 +159,18 @@ impl Check<'_> {
         for stmt in &self.program.body {
             let mut ops = Vec::new();
             flat(stmt, &mut ops);
-            if ops.iter().any(|op| uses_shared(&op.kind, other)) {
+            if ops.iter().any(|op| scopes::used(&op.kind).contains(&other)) {
                 // This is the first use of `other`, so `one` must be finished.
                 if !used {
                     return false;
                 }
                 return parted && !self.used_from(one, stmt);
             }
-            if ops.iter().any(|op| uses_shared(&op.kind, one)) {
+            if ops.iter().any(|op| scopes::used(&op.kind).contains(&one)) {
                 (used, parted) = (true, false);
                 let arrives = |op: &&Op| {
                     matches!(op.kind, OpKind::CopyAsync { .. } | OpKind::Store { .. })
-                        && uses_shared(&op.kind, one)
+                        && scopes::used(&op.kind).contains(&one)
                 };
                 arriving.extend(ops.iter().copied().filter(arrives));
             }
@@ -199,7 +199,7 @@ impl Check<'_> {
         let later = self.program.body.iter().skip_while(|stmt| !std::ptr::eq(*stmt, from));
         let mut ops = Vec::new();
         later.for_each(|stmt| flat(stmt, &mut ops));
-        ops.iter().any(|op| uses_shared(&op.kind, tensor))
+        ops.iter().any(|op| scopes::used(&op.kind).contains(&tensor))
     }
 }
 
@@ -207,30 +207,5 @@ fn flat<'p>(stmt: &'p Stmt, out: &mut Vec<&'p Op>) {
     match stmt {
         Stmt::Op(op) => out.push(op),
         control => control.bodies().flatten().for_each(|s| flat(s, out)),
-    }
-}
-
-fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
-    let is = |view: &View| view.bases().any(|base| base == Base::Shared(tensor));
-    match kind {
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
-            is(src) || is(dst)
-        }
-        OpKind::Gemm { a, b, .. } => is(&a.view) || is(&b.view),
-        OpKind::Slice { src, .. } => is(src),
-        OpKind::Atomic(atomic) => is(&atomic.memory),
-        OpKind::Rearrange { through, .. } => *through == Some(tensor),
-        // These operations access registers only, or nothing.
-        OpKind::Fill { .. }
-        | OpKind::Cast { .. }
-        | OpKind::Sync(_)
-        | OpKind::Map(_)
-        | OpKind::Reduce { .. }
-        | OpKind::ReadNumber { .. }
-        | OpKind::Insert { .. }
-        | OpKind::Scan { .. }
-        | OpKind::ClusterSum { .. }
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => false,
     }
 }

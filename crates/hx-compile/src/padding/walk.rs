@@ -174,21 +174,10 @@ impl<'a> Walk<'a> {
 
     /// Follows the stages of pipelines.
     fn sync(&mut self, op: &'a Op, sync: &'a SyncOp) {
-        match sync {
-            SyncOp::Acquire { pipe, .. } => _ = self.acquired.insert(*pipe, op.id),
-            SyncOp::WaitStage { var, .. } => _ = self.waited.insert(var.clone(), op.id),
-            SyncOp::Scope
-            | SyncOp::Warp
-            | SyncOp::Take { .. }
-            | SyncOp::Pass { .. }
-            | SyncOp::Commit
-            | SyncOp::Wait { .. }
-            | SyncOp::GemmWait { .. }
-            | SyncOp::Release { .. }
-            | SyncOp::Skip { .. }
-            | SyncOp::WaitStores { .. }
-            | SyncOp::WaitPrevious
-            | SyncOp::AllowNext => {}
+        if let SyncOp::Acquire { pipe, .. } = sync {
+            self.acquired.insert(*pipe, op.id);
+        } else if let SyncOp::WaitStage { var, .. } = sync {
+            self.waited.insert(var.clone(), op.id);
         }
     }
 

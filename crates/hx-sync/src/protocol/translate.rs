@@ -3,6 +3,7 @@
 mod data;
 
 use hx_index::{Expr, Symbol};
+use hx_target::Form;
 
 use hx_tile::{
     Base, Completion, Counter, Mode, Op, OpId, OpKind, Operand, Order, Pick, PipeId, Role as TileRole,
@@ -77,24 +78,11 @@ fn multiprocessors(tile: &TileProgram) -> i64 {
 
 /// Reports whether others wait for the operation, or it for others, in a way that the machine follows.
 fn needs_machine(op: &Op) -> bool {
-    match &op.kind {
-        OpKind::Gemm { asynchronous, .. } => *asynchronous,
-        OpKind::Store { .. } | OpKind::ClusterSum { .. } => true,
-        OpKind::Sync(sync) => act_of(sync).is_some(),
-        OpKind::Fill { .. }
-        | OpKind::Copy { .. }
-        | OpKind::Cast { .. }
-        | OpKind::CopyAsync { .. }
-        | OpKind::Map(_)
-        | OpKind::Rearrange { .. }
-        | OpKind::Reduce { .. }
-        | OpKind::Slice { .. }
-        | OpKind::Insert { .. }
-        | OpKind::ReadNumber { .. }
-        | OpKind::Scan { .. }
-        | OpKind::Atomic(_)
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => false,
+    match op.kind.description().form {
+        Some(Form::Product | Form::BulkStore | Form::BulkAdd | Form::Send) => true,
+        Some(Form::CopyInGroup | Form::CopyToBarrier | Form::BulkLoad) | None => {
+            matches!(&op.kind, OpKind::Sync(sync) if act_of(sync).is_some())
+        }
     }
 }
 
@@ -269,7 +257,7 @@ impl Translator<'_> {
             }
             OpKind::Store { src, .. } => push(Act::Store { from: self.place(src) }),
             OpKind::Atomic(atomic) if matches!(atomic.memory.base, Base::Shared(_)) => {
-                let registers = op.kind.effects().accesses.into_iter();
+                let registers = op.kind.description().accesses.into_iter();
                 for access in registers.filter(|access| access.mode.reads()) {
                     if let Some(tensor) = access.register() {
                         push(Act::Touch { tensor, write: false });
@@ -289,7 +277,7 @@ impl Translator<'_> {
 
     /// Pushes the acts for the accesses of an operation and for the order that it makes, if it has no protocol of its own.
     fn effects(&self, kind: &OpKind, scope: ScopeId, push: &mut dyn FnMut(Act)) {
-        let effects = kind.effects();
+        let effects = kind.description();
         let mut accesses = effects.accesses.clone();
         // Sources are read before results are written.
         accesses.sort_by_key(|access| access.mode != Mode::Read);

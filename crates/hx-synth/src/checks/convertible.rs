@@ -21,28 +21,13 @@ pub fn is_convertible(dtype: DType, target: Target) -> bool {
 pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
     let target = program.target;
     for (op, _) in program.ops(1.0) {
-        let found = match &op.kind {
-            OpKind::Map(map) => inconvertible(&map.value, target),
-            OpKind::Reduce { src, .. } => {
-                Some(program.tensor(*src).dtype).filter(|dtype| !is_convertible(*dtype, target))
-            }
-            // These compute nothing or, as products and scans do, with rows of their own types.
-            OpKind::Fill { .. }
-            | OpKind::Copy { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Sync(_)
-            | OpKind::CopyAsync { .. }
-            | OpKind::Store { .. }
-            | OpKind::Rearrange { .. }
-            | OpKind::Slice { .. }
-            | OpKind::Insert { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::Scan { .. }
-            | OpKind::Atomic(_)
-            | OpKind::ClusterSum { .. }
-            | OpKind::Print { .. }
-            | OpKind::Assert { .. } => None,
+        // Other operations compute nothing or, as products and scans do, with rows of their own types.
+        let found = if let OpKind::Map(map) = &op.kind {
+            inconvertible(&map.value, target)
+        } else if let OpKind::Reduce { src, .. } = &op.kind {
+            Some(program.tensor(*src).dtype).filter(|dtype| !is_convertible(*dtype, target))
+        } else {
+            None
         };
         let Some(dtype) = found else { continue };
         let message = format!(

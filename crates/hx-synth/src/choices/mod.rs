@@ -131,7 +131,7 @@ fn accompanied(
 ) -> Result<CopyChoice, Failure> {
     let issues = choice.register.mode(1);
     let extents: Vec<i64> = issues.leaves().iter().map(|leaf| leaf.0).collect();
-    for companion in op.kind.companions() {
+    for companion in op.kind.description().companions {
         let table = cx.pool.positions(&known[companion].tv, &known[register].tv);
         let at = |table: Rc<[i64]>| {
             let each = (0..issues.size()).map(|i| table.get(issues.eval(i) as usize).copied());
@@ -543,40 +543,19 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
     let program = cx.program();
     for (op, _) in program.ops(1.0) {
         let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target().limits()));
-        let choice = match &op.kind {
-            OpKind::Atomic(atomic) => {
-                let spread = parts::spread(program, op, atomic, known, offset);
-                if let Some(Choice::Copy(choice)) = solution.choices.get_mut(&op.id) {
-                    choice.spread = spread;
-                    solution.shared_bytes = spread.map_or(solution.shared_bytes, |s| s.offset + s.bytes);
-                }
-                continue;
+        if let OpKind::Atomic(atomic) = &op.kind {
+            let spread = parts::spread(program, op, atomic, known, offset);
+            if let Some(Choice::Copy(choice)) = solution.choices.get_mut(&op.id) {
+                choice.spread = spread;
+                solution.shared_bytes = spread.map_or(solution.shared_bytes, |s| s.offset + s.bytes);
             }
-            OpKind::Scan { dst, src, axis, .. } => {
-                let (choice, end) = parts::scan(program, op, (dst, src), *axis, known, offset)?;
-                if !choice.scratch.is_empty() {
-                    solution.shared_bytes = end;
-                }
-                Choice::Scan(choice)
+        } else if let OpKind::Scan { dst, src, axis, .. } = &op.kind {
+            let (choice, end) = parts::scan(program, op, (dst, src), *axis, known, offset)?;
+            if !choice.scratch.is_empty() {
+                solution.shared_bytes = end;
             }
-            OpKind::Fill { .. }
-            | OpKind::Copy { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Sync(_)
-            | OpKind::CopyAsync { .. }
-            | OpKind::Store { .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. }
-            | OpKind::Insert { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::ClusterSum { .. }
-            | OpKind::Print { .. }
-            | OpKind::Assert { .. } => continue,
-        };
-        solution.choices.insert(op.id, choice);
+            solution.choices.insert(op.id, Choice::Scan(choice));
+        }
     }
     slices(program, known, solution)
 }

@@ -130,28 +130,11 @@ fn claims(program: &TileProgram) -> Vec<Claim> {
     };
     let mut claims: Vec<Claim> = program.tensor_ids().filter(is_pinned).map(Claim::Pin).collect();
     for (op, _) in program.ops(1.0) {
-        match op.kind {
-            OpKind::Sync(_) => continue,
-            OpKind::Gemm { warps: Some(_), .. } => {
-                claims.extend([Claim::Operation(op.id), Claim::Warps(op.id)]);
-            }
-            OpKind::Fill { .. }
-            | OpKind::Copy { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::CopyAsync { .. }
-            | OpKind::Store { .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. }
-            | OpKind::Insert { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::Scan { .. }
-            | OpKind::Atomic(_)
-            | OpKind::ClusterSum { .. }
-            | OpKind::Print { .. }
-            | OpKind::Assert { .. } => claims.push(Claim::Operation(op.id)),
+        if !matches!(op.kind, OpKind::Sync(_)) {
+            claims.push(Claim::Operation(op.id));
+        }
+        if matches!(op.kind, OpKind::Gemm { warps: Some(_), .. }) {
+            claims.push(Claim::Warps(op.id));
         }
     }
     claims

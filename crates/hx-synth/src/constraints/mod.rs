@@ -266,7 +266,7 @@ fn copy(src: &View, dst: &View) -> Option<(TensorId, Base)> {
 /// Returns the constraints of an operation that moves elements between registers and a memory. Indices and other companions are
 /// distributed as the elements.
 fn moved(op: &Op, register: TensorId, memory: Base) -> Vec<Constraint> {
-    let companions = op.kind.companions().into_iter().filter(|companion| *companion != register);
+    let companions = op.kind.description().companions.into_iter().filter(|companion| *companion != register);
     let equal = companions.map(|b| Constraint::Equal { a: register, b });
     // A thread sets results only where it holds the values, so the layout of the results may give it no further elements.
     let old = if let OpKind::Atomic(atomic) = &op.kind { atomic.old } else { None };

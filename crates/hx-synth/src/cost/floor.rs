@@ -43,40 +43,24 @@ fn of_op(program: &TileProgram, pool: &Pool, op: &Op) -> f64 {
     let threads = program.threads_of(op);
     // The elements of a tensor that a thread holds at least.
     let values = |tensor: TensorId| ceil_div(program.tensor(tensor).size(), i64::from(threads.max(1)));
-    match &op.kind {
-        OpKind::Gemm { .. } => {
-            let Some(gemm) = Gemm::of(program, op) else { return 0.0 };
-            // A product without an instruction is reported by the search.
-            let Ok(tilings) = pool.tilings(program, &gemm, None) else { return 0.0 };
-            let least = tilings
-                .iter()
-                .map(|tiling| cost::gemm(target, tiling, threads))
-                .fold(f64::INFINITY, f64::min);
-            if least.is_finite() { least } else { 0.0 }
-        }
-        OpKind::Copy { .. } => {
-            let Some(transfer) = Transfer::of(op).filter(|t| t.shared().is_some()) else { return 0.0 };
-            of_copy(program, &transfer, threads)
-        }
-        OpKind::Cast { dst, src } => {
-            let types = [*src, *dst].map(|t| program.tensor(t).dtype);
-            cost::cast(threads, types, values(*dst), target)
-        }
-        OpKind::Map(map) => cost::map(target, threads, &map.value, values(map.dst)),
-        OpKind::Reduce { src, axis, .. } => of_reduction(target, threads, &program.tensor(*src).shape, *axis),
-        OpKind::Fill { .. }
-        | OpKind::Sync(_)
-        | OpKind::CopyAsync { .. }
-        | OpKind::Store { .. }
-        | OpKind::Rearrange { .. }
-        | OpKind::Slice { .. }
-        | OpKind::Insert { .. }
-        | OpKind::Scan { .. }
-        | OpKind::ReadNumber { .. }
-        | OpKind::Atomic(_)
-        | OpKind::ClusterSum { .. }
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => 0.0,
+    if let Some(gemm) = Gemm::of(program, op) {
+        // A product without an instruction is reported by the search.
+        let Ok(tilings) = pool.tilings(program, &gemm, None) else { return 0.0 };
+        let cycles = tilings.iter().map(|tiling| cost::gemm(target, tiling, threads));
+        let least = cycles.fold(f64::INFINITY, f64::min);
+        if least.is_finite() { least } else { 0.0 }
+    } else if let OpKind::Copy { .. } = &op.kind {
+        let Some(transfer) = Transfer::of(op).filter(|t| t.shared().is_some()) else { return 0.0 };
+        of_copy(program, &transfer, threads)
+    } else if let OpKind::Cast { dst, src } = &op.kind {
+        let types = [*src, *dst].map(|t| program.tensor(t).dtype);
+        cost::cast(threads, types, values(*dst), target)
+    } else if let OpKind::Map(map) = &op.kind {
+        cost::map(target, threads, &map.value, values(map.dst))
+    } else if let OpKind::Reduce { src, axis, .. } = &op.kind {
+        of_reduction(target, threads, &program.tensor(*src).shape, *axis)
+    } else {
+        0.0
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hx_target::Target;
-use hx_tile::{Cost, Op, OpId, OpKind, PipeId, Resource, SyncOp, Takes};
+use hx_target::{Form, Target};
+use hx_tile::{Cost, Op, OpId, OpKind, Order, PipeId, Resource, SyncOp, Takes};
 
 /// Operations of one kind that run one after the other beside the threads.
 #[derive(Clone, Debug, Default)]
@@ -72,68 +72,57 @@ impl Clock {
         self.now += cost.threads;
         self.busy += cost.threads;
         self.takes += cost.takes;
-        match &op.kind {
+        match op.kind.description().form {
             // A product whose threads issue it all is complete afterwards: nothing of it is in flight.
-            OpKind::Gemm { asynchronous: true, .. } if cost.threads == 0.0 => {
+            Some(Form::Product) if cost.threads == 0.0 => {
                 let cycles = cost.takes[Resource::Tensor].max(cost.takes[Resource::Shared]);
                 self.products.start(self.now, cycles, cost.latency);
             }
-            OpKind::Store { .. } => self.stores.start(self.now, cost.takes[Resource::Global], 0.0),
-            OpKind::CopyAsync { signal: None, .. } => {
+            Some(Form::BulkStore | Form::BulkAdd) => {
+                self.stores.start(self.now, cost.takes[Resource::Global], 0.0);
+            }
+            Some(Form::CopyInGroup) => {
                 self.copies.start(self.now, cost.takes[Resource::Global], cost.latency);
             }
-            OpKind::Sync(sync) => self.order(op.id, sync),
-            OpKind::Fill { .. }
-            | OpKind::Copy { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::CopyAsync { signal: Some(_), .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. }
-            | OpKind::Insert { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::Scan { .. }
-            | OpKind::Atomic(_)
-            | OpKind::ClusterSum { .. }
-            | OpKind::Print { .. }
-            | OpKind::Assert { .. } => {}
+            // A stage of a pipeline counts the copies to its barrier, and a sum over the cluster waits for what others send.
+            Some(Form::Product | Form::CopyToBarrier | Form::BulkLoad | Form::Send) | None => {}
+        }
+        if let OpKind::Sync(sync) = &op.kind {
+            self.order(op, sync);
         }
     }
 
-    fn order(&mut self, op: OpId, sync: &SyncOp) {
-        let then = match sync {
-            SyncOp::GemmWait { leave } => self.products.wait(self.now, *leave as usize),
-            SyncOp::WaitStores { leave, .. } => self.stores.wait(self.now, *leave as usize),
-            SyncOp::Commit => {
+    fn order(&mut self, op: &Op, sync: &SyncOp) {
+        let then = match op.kind.description().order {
+            Order::WaitProducts(leave) => self.products.wait(self.now, leave as usize),
+            Order::WaitStores { leave, .. } => self.stores.wait(self.now, leave as usize),
+            Order::Close => {
                 let open: usize = self.groups.iter().sum();
                 self.groups.push_back(self.copies.ends.len() - open);
                 self.now
             }
-            SyncOp::Wait { groups } => {
-                while self.groups.len() > *groups as usize {
+            Order::Wait(groups) => {
+                while self.groups.len() > groups as usize {
                     self.groups.pop_front();
                 }
                 let leave: usize = self.groups.iter().sum();
                 self.copies.wait(self.now, leave)
             }
-            // Other groups run while the products of this group run, so only the part of the hand-over that exceeds them is exposed.
-            SyncOp::Pass { .. } => {
-                let over = self.now + self.hand_over - self.end();
-                self.now + over.max(0.0)
+            Order::Scope | Order::Warp | Order::Await | Order::Arrive | Order::Nothing => {
+                if let SyncOp::Pass { .. } = sync {
+                    // Other groups run while the products of this group run, so only the part of the hand-over that exceeds
+                    // them is exposed.
+                    let over = self.now + self.hand_over - self.end();
+                    self.now + over.max(0.0)
+                } else if let SyncOp::WaitStage { pipe, .. } = sync {
+                    self.arrivals.remove(pipe).unwrap_or(0.0)
+                } else {
+                    // Other roles answer other waits: the loops of the roles are compared with each other.
+                    self.now
+                }
             }
-            SyncOp::WaitStage { pipe, .. } => self.arrivals.remove(pipe).unwrap_or(0.0),
-            // Other roles answer these waits: the loops of the roles are compared with each other.
-            SyncOp::Acquire { .. } | SyncOp::Take { .. } => self.now,
-            SyncOp::Scope
-            | SyncOp::Warp
-            | SyncOp::Release { .. }
-            | SyncOp::Skip { .. }
-            | SyncOp::WaitPrevious
-            | SyncOp::AllowNext => self.now,
         };
-        self.wait_until(op, then);
+        self.wait_until(op.id, then);
     }
 
     /// Waits at an operation until cycle `then`, if that is not over.

@@ -129,7 +129,7 @@ fn made(
 /// without a fence.
 fn is_written(cx: &Cx<'_, '_>, base: Base) -> bool {
     let writes = |op: &Op| {
-        op.kind.effects().accesses.iter().any(|access| access.base() == base && access.mode.writes())
+        op.kind.description().accesses.iter().any(|access| access.base() == base && access.mode.writes())
     };
     cx.program().ops(1.0).into_iter().any(|(op, _)| writes(op))
 }

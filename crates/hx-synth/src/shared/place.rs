@@ -51,12 +51,13 @@ pub(crate) fn offsets(program: &TileProgram, items: &[Item]) -> (Vec<u32>, u32) 
 type Span = (usize, usize);
 
 fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
-    let touches = |op: &Op| op.kind.effects().shared(tensor).next().is_some();
+    let touches = |op: &Op| op.kind.description().shared(tensor).next().is_some();
     let touched = |stmt: &Stmt| stmt.ops().any(touches);
     let first = program.body.iter().position(touched)?;
     let last = program.body.iter().rposition(touched)?;
     let pending = |completion| {
-        let is_pending = move |op: &&Op| op.kind.effects().shared(tensor).any(|a| a.completion == completion);
+        let is_pending =
+            move |op: &&Op| op.kind.description().shared(tensor).any(|a| a.completion == completion);
         let ops = program.body.iter().enumerate().flat_map(|(at, stmt)| stmt.ops().map(move |op| (at, op)));
         ops.filter(move |(_, op)| is_pending(op))
     };
@@ -75,8 +76,9 @@ fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
 /// Returns the index of the statement at which a copy or product that the threads of `scope` started in the statement `begun`
 /// is complete: these threads wait for all of its kind there. Returns the largest index if they never do.
 fn arrival(program: &TileProgram, begun: usize, scope: ScopeId, wait: Order) -> usize {
-    let waits =
-        |op: &Op| op.kind.effects().order == wait && program.scope(op.scope).contains(program.scope(scope));
+    let waits = |op: &Op| {
+        op.kind.description().order == wait && program.scope(op.scope).contains(program.scope(scope))
+    };
     let after =
         (begun + 1..program.body.len()).find(|i| matches!(&program.body[*i], Stmt::Op(op) if waits(op)));
     after.unwrap_or(usize::MAX)
@@ -88,7 +90,7 @@ fn separated(program: &TileProgram, a: Option<Span>, b: Option<Span>) -> bool {
     let (before, after) = if a.0 <= b.0 { (a, b) } else { (b, a) };
     let is_barrier = |stmt: &Stmt| {
         let Stmt::Op(op) = stmt else { return false };
-        op.scope == ScopeId::BLOCK && op.kind.effects().order == Order::Scope
+        op.scope == ScopeId::BLOCK && op.kind.description().order == Order::Scope
     };
     before.1 < after.0 && program.body[before.1 + 1..after.0].iter().any(is_barrier)
 }

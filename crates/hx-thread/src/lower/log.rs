@@ -15,29 +15,12 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
         LogValue { dtype: info.dtype, shape: info.shape.clone(), uniform }
     };
     let entry = |op: &Op| {
-        let (kind, text, value, sides) = match &op.kind {
-            OpKind::Print { text, src, uniform } => {
-                (LogKind::Print, text, src.map(|t| value(t, *uniform)), &[][..])
-            }
-            OpKind::Assert { cond, sides, message, uniform } => {
-                (LogKind::Assert, message, Some(value(*cond, *uniform)), &sides[..])
-            }
-            OpKind::Fill { .. }
-            | OpKind::Copy { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Sync(_)
-            | OpKind::CopyAsync { .. }
-            | OpKind::Store { .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::ClusterSum { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. }
-            | OpKind::Insert { .. }
-            | OpKind::ReadNumber { .. }
-            | OpKind::Scan { .. }
-            | OpKind::Atomic(_) => return None,
+        let (kind, text, value, sides) = if let OpKind::Print { text, src, uniform } = &op.kind {
+            (LogKind::Print, text, src.map(|t| value(t, *uniform)), &[][..])
+        } else if let OpKind::Assert { cond, sides, message, uniform } = &op.kind {
+            (LogKind::Assert, message, Some(value(*cond, *uniform)), &sides[..])
+        } else {
+            return None;
         };
         let sides = sides.iter().map(|side| program.tensor(*side).dtype).collect();
         Some(LogEntry { op: op.id, origin: op.origin, kind, text: text.clone(), value, sides })

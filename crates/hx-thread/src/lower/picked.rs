@@ -43,7 +43,7 @@ impl Lowering<'_> {
         choice: &CopyChoice,
         counts: &[Expr],
     ) -> Result<Vec<Registers>, LowerError> {
-        let companions = op.kind.companions();
+        let companions = op.kind.description().companions;
         if companions.len() != choice.companions.len() {
             return Err(self.error(op, "the solution has no positions of its companions"));
         }

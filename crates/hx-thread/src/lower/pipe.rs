@@ -69,7 +69,7 @@ fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
 fn released_by(program: &TileProgram, pipe: PipeId) -> Arrivals {
     let guarded = guarded(program, pipe);
     let reads = |op: &Op| {
-        guarded.iter().any(|tensor| op.kind.effects().shared(*tensor).any(|access| access.mode.reads()))
+        guarded.iter().any(|tensor| op.kind.description().shared(*tensor).any(|access| access.mode.reads()))
     };
     let ops = program.ops(1.0);
     let mut readers = ops.iter().filter(|(op, _)| reads(op)).peekable();

@@ -44,7 +44,7 @@ pub(crate) fn sources(
 
 /// Returns the tensor in registers or in shared memory whose elements an operation stores to global memory.
 pub fn stored_tensor(op: &Op) -> Option<TensorId> {
-    op.kind.effects().accesses.iter().filter(|access| access.mode.reads()).find_map(local)
+    op.kind.description().accesses.iter().filter(|access| access.mode.reads()).find_map(local)
 }
 
 /// Returns the tensor of an access to registers or to shared memory.
@@ -111,7 +111,7 @@ fn slice(program: &TileProgram, stored: TensorId) -> BTreeSet<TensorId> {
                 op.kind,
                 OpKind::Copy { .. } | OpKind::Cast { .. } | OpKind::Map(_) | OpKind::Rearrange { .. }
             );
-            let effects = op.kind.effects();
+            let effects = op.kind.description();
             let writes = |access: &Access<'_>| access.mode.writes() && local(access) == Some(tensor);
             if keeps_places && effects.accesses.iter().any(writes) {
                 let reads = effects.accesses.iter().filter(|access| access.mode.reads());

@@ -29,7 +29,7 @@ impl<'a> Data<'a> {
         while !tensors.is_empty() {
             let before = tensors.len();
             for (op, _) in &ops {
-                let accesses = op.kind.effects().accesses;
+                let accesses = op.kind.description().accesses;
                 let of = |wanted: fn(Mode) -> bool| {
                     let all = accesses.iter().filter(move |access| wanted(access.mode));
                     all.filter_map(|access| access.register()).collect::<Vec<_>>()
@@ -44,7 +44,7 @@ impl<'a> Data<'a> {
         }
         let mut written = BTreeSet::new();
         for (op, _) in &ops {
-            for access in op.kind.effects().accesses {
+            for access in op.kind.description().accesses {
                 if let (Base::Global(param), true) = (access.base(), access.mode.writes()) {
                     written.insert(param);
                 }
@@ -77,7 +77,7 @@ impl<'a> Data<'a> {
             let number = Number::Register { tensor: *src, dtype: self.tile.tensor(*src).dtype };
             out.push(Stmt::Number { var: var.clone(), changes: false, number });
         }
-        let accesses = op.kind.effects().accesses;
+        let accesses = op.kind.description().accesses;
         let results = accesses.iter().filter(|access| access.mode.writes()).filter_map(|a| a.register());
         let results: Vec<TensorId> = results.filter(|tensor| self.tensors.contains(tensor)).collect();
         if results.is_empty() {
