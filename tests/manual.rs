@@ -166,7 +166,7 @@ fn session(page: &Path, shown: &str, own: Option<&Sandbox>) -> String {
 /// Returns the output of a command. A line that matches the shown one keeps its shown form.
 fn printed(command: &str, shown: &[&str], own: Option<&Sandbox>) -> String {
     let args = command.strip_prefix("cargo run -q -- ").or_else(|| command.strip_prefix("hx "));
-    let args = args.unwrap_or_else(|| panic!("`{command}` is no command of hx"));
+    let args = args.unwrap_or_else(|| panic!("`{command}` is not a command of hx"));
     // Every second part is quoted.
     let parts = args.split('\'').enumerate();
     let args: Vec<&str> = parts

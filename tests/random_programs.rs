@@ -105,7 +105,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 fn given(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
 }
 
 /// A drawn program.

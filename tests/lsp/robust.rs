@@ -93,7 +93,7 @@ fn a_file_that_is_no_text_is_told_and_keeps_nothing_else_up() {
     sandbox.write("bad.hx", &[b'c', 0xff, 0xfe, b'\n']);
     sandbox.write("hx.toml", b"[package]\nname = \"p\"\n");
     let mut client = Client::over(sandbox, &Options::default());
-    client.wait_for("the diagnostic of a file that is no text", |c| {
+    client.wait_for("the diagnostic of a file that is not text", |c| {
         c.diagnostics.contains_key(&c.uri("bad.hx"))
     });
     let told = client.diagnostics[&client.uri("bad.hx")].to_string();

@@ -39,7 +39,7 @@ impl Prompt {
         let mut text = String::new();
         let mut lines = shown.lines().peekable();
         while let Some(line) = lines.next() {
-            let first = line.strip_prefix("hx> ").unwrap_or_else(|| panic!("`{line}` is no entry"));
+            let first = line.strip_prefix("hx> ").unwrap_or_else(|| panic!("`{line}` is not an entry"));
             let mut entry = first.to_owned();
             text += &format!("{line}\n");
             while !entry.starts_with(':') && completeness(&entry) == Completeness::Incomplete {

@@ -364,6 +364,6 @@ fn the_status_page_is_fresh() {
         }
     }
     page.push_str(&instructions());
-    assert!(wrong.is_empty(), "the page tries what is no program:\n{wrong}");
+    assert!(wrong.is_empty(), "the page tries what is not a program:\n{wrong}");
     expect_file![root().join("book/src/language/status.md")].assert_eq(&page);
 }

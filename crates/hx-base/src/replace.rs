@@ -118,7 +118,7 @@ fn may_be_replaced(there: &Metadata) -> Result<()> {
         return Err(Error::new(ErrorKind::IsADirectory, "it is a folder"));
     }
     if !there.is_file() {
-        return Err(Error::new(ErrorKind::InvalidInput, "it is no file"));
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
     }
     if there.permissions().readonly() {
         return Err(Error::new(ErrorKind::PermissionDenied, "it is read-only"));

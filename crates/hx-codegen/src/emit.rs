@@ -43,7 +43,7 @@ pub enum MalformedProgram {
     Types { left: DType, right: DType },
     #[error("the {scope} executes operation #{} among the statements of the {here}", .op.0)]
     Scope { op: OpId, scope: Scope, here: Scope },
-    #[error("the {0} is no role of the block")]
+    #[error("the {0} is not a role of the block")]
     Role(Scope),
 }
 

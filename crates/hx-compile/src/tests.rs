@@ -367,17 +367,17 @@ fn threads_come_in_warps_and_blocks_are_small() {
     check(
         "kernel a(c: mut f32[m]) grid [1] threads 2048 {\n}\n",
         expect![[r#"
-            HX0502 `2048` found 2048 threads, wanted at most 1024
+            HX0502 `2048` found 2048 threads, expected at most 1024
               fix: replace it by `1024`
         "#]],
     );
     check(
         "kernel a(c: mut f32[m]) grid [1] threads 100 {\n}\n",
         expect![[r#"
-        HX0506 `100` found 100 threads, wanted a multiple of 32
-          fix: replace it by `96`
-          fix: replace it by `128`
-    "#]],
+            HX0506 `100` found 100 threads, expected a multiple of 32
+              fix: replace it by `96`
+              fix: replace it by `128`
+        "#]],
     );
 }
 
@@ -444,7 +444,7 @@ fn a_kernel_with_errors_is_not_lowered() {
     check(
         "kernel a(c: mut f32[m]) grid [1] threads 2048 {\n    let x = ;\n}\n",
         expect![[r#"
-            HX0502 `2048` found 2048 threads, wanted at most 1024
+            HX0502 `2048` found 2048 threads, expected at most 1024
               fix: replace it by `1024`
             HX0106 `x` nothing uses `x`
               fix: rename it to `_x`

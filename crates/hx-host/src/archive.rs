@@ -142,12 +142,12 @@ impl Archive {
 /// # Errors
 /// Returns the reason why the header is invalid.
 fn parse(header: &[u8]) -> Result<(Vec<String>, Metadata), String> {
-    let text = std::str::from_utf8(header).map_err(|_| "the header is no text".to_owned())?;
+    let text = std::str::from_utf8(header).map_err(|_| "the header is not text".to_owned())?;
     let entries: BTreeMap<String, serde_json::Value> = serde_json::from_str(text).map_err(|e| {
         if e.is_data() {
-            "the header is no JSON object".to_owned()
+            "the header is not JSON object".to_owned()
         } else {
-            format!("the header is no JSON: {e}")
+            format!("the header is not JSON: {e}")
         }
     })?;
     let mut tensors: Vec<(String, TensorInfo)> = Vec::with_capacity(entries.len());

@@ -333,7 +333,7 @@ impl<'a> Frame<'_, 'a> {
         let base = self.expr(*base)?;
         let indices = self.indices(args)?;
         let Value::Tensor(t) = &base else {
-            let message = format!("found {} before `else`, wanted an element of a tensor", base.kind());
+            let message = format!("expected an element of a tensor, found {} before `else`", base.kind());
             return Err(self.fail(id, HostError::ty(message)));
         };
         let at: Option<Vec<i64>> = indices
@@ -427,7 +427,7 @@ impl<'a> Frame<'_, 'a> {
                 );
                 Err(self.fail(id, if is_kernel { error.help(help) } else { error }))
             }
-            Resolution::Module(_) => Err(self.fail(id, HostError::ty("a module is no value"))),
+            Resolution::Module(_) => Err(self.fail(id, HostError::ty("a module is not a value"))),
             Resolution::Param(_) | Resolution::Generic(_) | Resolution::Dim(_) | Resolution::Kind(_) => {
                 Err(self.fail(id, HostError::ty("this name has no value on the host")))
             }

@@ -43,7 +43,7 @@ fn within(bytes: Option<usize>, held: u64, limit: u64, what: impl FnOnce() -> St
         Some(bytes) if bytes as u64 <= room && reserves(bytes) => Ok(()),
         Some(bytes) if bytes as u64 > room => {
             let message = format!(
-                "found {}, which takes {} to compute with, wanted at most {} more",
+                "found {}, which takes {} to compute with, expected at most {} more",
                 what(),
                 limits::byte_text(bytes as u64),
                 limits::byte_text(room)
@@ -86,7 +86,7 @@ mod tests {
         let error = within(Some(8 << 10), 1 << 10, 8 << 10, tensor).map_err(|e| e.message);
         expect![[r#"
             Err(
-                "found a tensor of shape [1024], which takes 8 KiB to compute with, wanted at most 7 KiB more",
+                "found a tensor of shape [1024], which takes 8 KiB to compute with, expected at most 7 KiB more",
             )
         "#]]
         .assert_debug_eq(&error);

@@ -170,7 +170,7 @@ fn split_header(bytes: &[u8]) -> HostResult<(Header, &[u8])> {
         return Err(broken("the header is unreasonably long"));
     }
     let (text, data) = rest.split_at_checked(length).ok_or_else(|| broken("it ends within the header"))?;
-    let text = std::str::from_utf8(text).map_err(|_| broken("the header is no text"))?;
+    let text = std::str::from_utf8(text).map_err(|_| broken("the header is not text"))?;
     let header = HeaderParser { rest: text }.header().map_err(|what| broken(&what))?;
     Ok((header, data))
 }
@@ -298,7 +298,9 @@ impl<'a> HeaderParser<'a> {
             self.peek();
             let digits = self.rest.chars().take_while(char::is_ascii_digit).count();
             let (number, rest) = self.rest.split_at(digits);
-            dims.push(number.parse().map_err(|_| "the shape holds something that is no extent".to_owned())?);
+            dims.push(
+                number.parse().map_err(|_| "the shape holds something that is not an extent".to_owned())?,
+            );
             // Python 2 wrote long integers with the suffix `L`.
             self.rest = rest.strip_prefix('L').unwrap_or(rest);
             if !self.eat(",") {

@@ -509,7 +509,7 @@ impl Tensor {
         sorted.sort_unstable();
         if sorted != (0..self.shape.len()).collect::<Vec<_>>() {
             return Err(HostError::shape(format!(
-                "{} is no order of the {} dimensions of {}",
+                "{} is not an order of the {} dimensions of {}",
                 show_shape(order),
                 self.shape.len(),
                 show_shape(&self.shape)

@@ -119,7 +119,7 @@ impl Value {
         let bytes = a.len().saturating_add(b.len());
         if bytes > MAX_TEXT {
             let message = format!(
-                "found a string of {}, wanted at most {}",
+                "found a string of {}, expected at most {}",
                 limits::byte_text(bytes as u64),
                 limits::byte_text(MAX_TEXT as u64)
             );
@@ -151,7 +151,7 @@ impl Value {
             Value::Float(x) => Ok(Dense::scalar(Numbers::Float(vec![*x]))),
             Value::Tensor(t) => t.dense(),
             Value::List(items) => stack(items),
-            other => Err(HostError::ty(format!("{} is no number and no tensor", other.kind()))),
+            other => Err(HostError::ty(format!("{} is neither a number nor a tensor", other.kind()))),
         }
     }
 
@@ -289,7 +289,7 @@ fn too_many(most: usize) -> HostError {
 
 fn extent(value: &Value) -> HostResult<usize> {
     let n = value.int()?;
-    usize::try_from(n).map_err(|_| HostError::shape(format!("{n} is no extent")))
+    usize::try_from(n).map_err(|_| HostError::shape(format!("{n} is not an extent")))
 }
 
 fn enclose(open: &str, items: &[Value], close: &str, show: impl Fn(&Value) -> String) -> String {

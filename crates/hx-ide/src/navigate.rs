@@ -184,7 +184,7 @@ pub fn rename(
         let found = renamable(db, file, at)?;
         if !is_identifier(new_name) {
             return Err(format!(
-                "`{new_name}` is no name: names are made of ASCII letters, digits and `_`, and are no keywords"
+                "`{new_name}` is not a name: names are made of ASCII letters, digits and `_`, and are not keywords"
             ));
         }
         let definition = definition_of(db, &found.def).ok_or("the definition is not known")?;

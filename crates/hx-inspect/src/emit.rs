@@ -81,7 +81,7 @@ pub fn parse_override(text: &str) -> Result<(Name, WrittenArg), String> {
     let (name, value) = (name.trim(), value.trim());
     let identifier = |c: char| c.is_alphanumeric() || c == '_';
     if name.is_empty() || !name.chars().all(identifier) {
-        return Err(format!("`{name}` is no name of a compile-time parameter"));
+        return Err(format!("`{name}` is not a name of a compile-time parameter"));
     }
     Ok((Name::new(name), value.parse()?))
 }

@@ -23,7 +23,7 @@ impl<'a> Input<'a> {
     }
 
     pub(super) fn text(&self, name: &str) -> Result<&'a str, String> {
-        self.value(name)?.as_str().ok_or_else(|| format!("input `{name}` is no text"))
+        self.value(name)?.as_str().ok_or_else(|| format!("input `{name}` is not text"))
     }
 
     /// Parses the text of an input. A number is read as its text.
@@ -38,7 +38,7 @@ impl<'a> Input<'a> {
     }
 
     pub(super) fn int(&self, name: &str) -> Result<i64, String> {
-        self.value(name)?.as_i64().ok_or_else(|| format!("input `{name}` is no integer"))
+        self.value(name)?.as_i64().ok_or_else(|| format!("input `{name}` is not an integer"))
     }
 
     pub(super) fn flag(&self, name: &str) -> bool {
@@ -46,7 +46,7 @@ impl<'a> Input<'a> {
     }
 
     pub(super) fn list(&self, name: &str) -> Result<&'a [Value], String> {
-        let list = self.value(name)?.as_array().ok_or_else(|| format!("input `{name}` is no list"))?;
+        let list = self.value(name)?.as_array().ok_or_else(|| format!("input `{name}` is not a list"))?;
         Ok(list)
     }
 

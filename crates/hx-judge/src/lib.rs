@@ -139,7 +139,7 @@ pub fn judge(case: &Case, answer: &Answer) -> Verdict {
         (Err(_), Some(_), _) => return Verdict::Passed,
         (Err(_), None, _) if case.may_error => return Verdict::Passed,
         (Err(reason), None, _) => format!("no answer: {reason}"),
-        (Ok(_), Some(word), _) => format!("an answer where an error ({word}) was wanted"),
+        (Ok(_), Some(word), _) => format!("an answer where an error ({word}) was expected"),
         (Ok(_), None, None) => "the case has neither `out` nor `error`".to_string(),
         (Ok(answer), None, Some(out)) => {
             let wanted = std::iter::once(out).chain(&case.alt);

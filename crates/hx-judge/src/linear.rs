@@ -158,7 +158,7 @@ fn from_tv(input: &Input<'_>) -> Answer {
         (&[rows, cols], &[thread, value], &[row, col]) => {
             result(LinearLayout::from_tv(&tv, (rows, cols), [thread, value], [row, col]))
         }
-        _ => Err("a tile and two names for each side were wanted".to_string()),
+        _ => Err("a tile and two names for each side were expected".to_string()),
     }
 }
 

@@ -58,7 +58,7 @@ impl Judge<'_> {
             let (want, got) = (self.out.get(name), self.answer.get(name));
             if want != got {
                 let show = |v: Option<&Value>| v.map_or("nothing".to_string(), Value::to_string);
-                return Err(format!("`{name}` is {}, {} was wanted", show(got), show(want)));
+                return Err(format!("`{name}` is {}, {} was expected", show(got), show(want)));
             }
         }
         Ok(())
@@ -89,7 +89,7 @@ impl Judge<'_> {
         let want_size =
             self.number("size").or(want_table.map(|t| t.len() as i64).ok_or("the case has no size"))?;
         if size != want_size {
-            return Err(format!("the size is {size}, {want_size} was wanted"));
+            return Err(format!("the size is {size}, {want_size} was expected"));
         }
         let at = |c: i64| match &layout {
             Some(layout) => Some(layout.eval(c)),
@@ -106,7 +106,7 @@ impl Judge<'_> {
         for (c, want) in pairs {
             let got = if (0..size).contains(&c) { at(c) } else { None };
             if got != want || want.is_none() {
-                return Err(format!("at {c} the index is {got:?}, {want:?} was wanted"));
+                return Err(format!("at {c} the index is {got:?}, {want:?} was expected"));
             }
         }
         Ok(())
@@ -132,12 +132,12 @@ impl Judge<'_> {
 
     fn rank(&self) -> Result<(), String> {
         let (want, got) = (self.number("rank")?, self.layout()?.rank() as i64);
-        if want == got { Ok(()) } else { Err(format!("the rank is {got}, {want} was wanted")) }
+        if want == got { Ok(()) } else { Err(format!("the rank is {got}, {want} was expected")) }
     }
 
     fn depth(&self) -> Result<(), String> {
         let (most, got) = (self.number("max_depth")?, self.layout()?.depth() as i64);
-        if got <= most { Ok(()) } else { Err(format!("the depth is {got}, at most {most} was wanted")) }
+        if got <= most { Ok(()) } else { Err(format!("the depth is {got}, at most {most} was expected")) }
     }
 
     /// Checks that each part below the profile is coalesced. The marks are those of the input if it has a profile.
@@ -189,7 +189,7 @@ impl Judge<'_> {
         let (a, r) = (self.input("a")?, self.layout()?);
         let least = self.number("min_size")?;
         if r.size() < least {
-            return Err(format!("the size is {}, at least {least} was wanted", r.size()));
+            return Err(format!("the size is {}, at least {least} was expected", r.size()));
         }
         undoes(&a, &r)
     }
@@ -209,7 +209,7 @@ impl Judge<'_> {
         let (a, r) = (self.input("a")?, self.layout()?);
         let zero: i64 = a.leaves().iter().filter(|m| m.1 == 0).map(|m| m.0).product();
         if r.size() != zero {
-            return Err(format!("the size is {}, {zero} was wanted", r.size()));
+            return Err(format!("the size is {}, {zero} was expected", r.size()));
         }
         let mut seen = BTreeSet::new();
         for c in r.table().take(LIMIT as usize) {
@@ -227,7 +227,7 @@ impl Judge<'_> {
         let r = self.layout()?;
         let least = self.number("min_size").or(self.number("size"))?;
         if r.size() < least {
-            return Err(format!("the size is {}, at least {least} was wanted", r.size()));
+            return Err(format!("the size is {}, at least {least} was expected", r.size()));
         }
         undoes(&self.input("a")?, &r)?;
         undoes(&self.input("b")?, &r)

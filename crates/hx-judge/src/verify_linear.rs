@@ -35,7 +35,7 @@ fn given(judge: &Judge<'_>, name: &str) -> Result<LinearLayout, String> {
 
 fn same(judge: &Judge<'_>) -> Result<(), String> {
     let (want, got) = (read(judge.out.get("L"), "the case's layout")?, answered(judge)?);
-    if want == got { Ok(()) } else { Err(format!("the answer is {got}\n{want} was wanted")) }
+    if want == got { Ok(()) } else { Err(format!("the answer is {got}\n{want} was expected")) }
 }
 
 fn right_inverse(judge: &Judge<'_>) -> Result<(), String> {
@@ -71,7 +71,7 @@ fn smallest(judge: &Judge<'_>) -> Result<(), String> {
     match (0..count).find(|&x| want.apply_flat(x) != got.apply_flat(x)) {
         None => Ok(()),
         Some(x) => {
-            Err(format!("at {x} the value is {}, {} was wanted", got.apply_flat(x), want.apply_flat(x)))
+            Err(format!("at {x} the value is {}, {} was expected", got.apply_flat(x), want.apply_flat(x)))
         }
     }
 }

@@ -435,7 +435,7 @@ impl<'a> Body<'a> {
 
     fn map(&mut self, index: usize, map: &TensorMap) -> Result<(), String> {
         let tensor = map.name.as_str();
-        let unknown = || format!("a tensor map is of `{tensor}`, which is no tensor of the kernel");
+        let unknown = || format!("a tensor map is of `{tensor}`, which is not a tensor of the kernel");
         let own = self.function.pointer(tensor).ok_or_else(unknown)?;
         let is_written = matches!(own.param, LaunchParam::Tensor(t) if t.mutable);
         let DriverNumbers { element, swizzle, l2, fill } = map.driver()?;

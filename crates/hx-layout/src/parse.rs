@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
             return Ok(());
         }
         let found = self.peek().map_or("the end".to_string(), |c| format!("`{c}`"));
-        Err(self.error(format!("found {found} where `{token}` was wanted")))
+        Err(self.error(format!("found {found} where `{token}` was expected")))
     }
 
     /// Expects the end of the text. The error names the first character left.
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
         let digits = rest[sign..].bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 {
             let found = self.peek().map_or("the end".to_string(), |c| format!("`{c}`"));
-            return Err(self.error(format!("found {found} where an integer was wanted")));
+            return Err(self.error(format!("found {found} where an integer was expected")));
         }
         let number = &rest[..sign + digits];
         let value =
@@ -261,7 +261,7 @@ impl<'a> Cursor<'a> {
         }
         let swizzle = self.swizzle()?;
         if !self.after() {
-            return Err(self.error("`o` was wanted after the swizzle"));
+            return Err(self.error("`o` was expected after the swizzle"));
         }
         let start = self.position();
         if let Ok(offset) = self.integer()

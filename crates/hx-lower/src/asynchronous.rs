@@ -51,7 +51,7 @@ impl Cx<'_> {
         if let Some(at) = add.filter(|_| adds) {
             let (from, to) = ends;
             let message = format!(
-                "found `add` of a copy from {from} to {to} memory, wanted one from shared to global memory"
+                "found `add` of a copy from {from} to {to} memory, expected one from shared to global memory"
             );
             return self.fail(&codes::NO_SUCH_OPERATION, at, message);
         }
@@ -95,13 +95,13 @@ impl Cx<'_> {
         let (at, message) = match named.filter(|_| (from, to) == ("shared", "global")) {
             Some((name, at)) => {
                 let message = format!(
-                    "found `{name}` of a copy from {from} to {to} memory, wanted one from global to shared memory"
+                    "found `{name}` of a copy from {from} to {to} memory, expected one from global to shared memory"
                 );
                 (at, message)
             }
             None => {
                 let wanted = "one from global to shared memory or back";
-                (id, format!("found `copy_async` from {from} to {to} memory, wanted {wanted}"))
+                (id, format!("expected {wanted}, found `copy_async` from {from} to {to} memory"))
             }
         };
         let found = self.error(&codes::NO_SUCH_OPERATION, at, message);
@@ -167,9 +167,9 @@ impl Cx<'_> {
     /// multiple of the unit of a tensor map, or a box would begin before the tensor. `None` if boxes store the tile. Any other store goes
     /// through registers and is complete when it returns.
     fn unfit_for_boxes(&self, view: &View) -> Option<String> {
-        let Base::Global(id) = view.base else { return Some("it is no parameter".to_owned()) };
+        let Base::Global(id) = view.base else { return Some("it is not a parameter".to_owned()) };
         let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else {
-            return Some("it is no tensor".to_owned());
+            return Some("it is not a tensor".to_owned());
         };
         let (unit, bits, name) = (self.target.rows().map.stride, i64::from(param.dtype.bits()), &param.name);
         if let Err(reason) = view.box_end(param, self.target.rows().map.dims, &self.facts) {

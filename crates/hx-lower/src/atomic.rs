@@ -109,7 +109,8 @@ impl Cx<'_> {
         if from.is_register() {
             return Ok(from);
         }
-        let message = format!("found a {} tensor, wanted a register one for an atomic access", from.space());
+        let message =
+            format!("found a {} tensor, expected a register one for an atomic access", from.space());
         let error =
             self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
         Err(self.report(error))
@@ -138,7 +139,7 @@ impl Cx<'_> {
             _ => return Ok((order, scope)),
         };
         let (at, name) = (given.slot(last).unwrap_or(given.id), given.name);
-        let message = format!("found the order `\"{}\"`, wanted {wanted}: `{name}` {why}", order.name());
+        let message = format!("found the order `\"{}\"`, expected {wanted}: `{name}` {why}", order.name());
         self.fail(&codes::NO_SUCH_OPERATION, at, message)
     }
 
@@ -149,7 +150,7 @@ impl Cx<'_> {
             return Ok(*found);
         }
         let names: Vec<String> = words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
-        let message = format!("found the {what} `{text:?}`, wanted one of {}", names.join(", "));
+        let message = format!("found the {what} `{text:?}`, expected one of {}", names.join(", "));
         self.fail(&codes::NO_SUCH_OPERATION, at, message)
     }
 

@@ -88,14 +88,14 @@ impl Cx<'_> {
             Value::Lazy(lazy) => lazy.value.dtype(),
             Value::Scalar(scalar) => scalar.dtype(),
             other => {
-                let message = format!("found {}, wanted a tensor or a number of a type", other.what());
+                let message = format!("expected a tensor or a number of a type, found {}", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, t, message);
             }
         };
         let whole_bytes = |dtype: DType| dtype != DType::Bool && dtype.bits() >= 8;
         if from.bits() != to.bits() || !whole_bytes(from) || !whole_bytes(to) {
             let message = format!(
-                "found elements of {} bits as `{to}` of {} bits, wanted two types of one width, of at least 8 bits",
+                "found elements of {} bits as `{to}` of {} bits, expected two types of one width, of at least 8 bits",
                 from.bits(),
                 to.bits()
             );

@@ -223,7 +223,7 @@ impl<'db> Cx<'db> {
         let tensor = self.tensor(t)?;
         let pad = self.pad(given.id, &tensor, given.args)?;
         if tensor.is_register() {
-            let message = "found a register tensor, wanted one in memory for `tile`";
+            let message = "found a register tensor, expected one in memory for `tile`";
             return self.fail(&codes::WRONG_MEMORY, t, message);
         }
         self.tile(given.id, &tensor, t, shape, pad)
@@ -245,7 +245,7 @@ impl<'db> Cx<'db> {
             return self.fail(
                 &codes::CONSTANT_ERROR,
                 b,
-                format!("found the divisor `{y}`, wanted a positive one"),
+                format!("found the divisor `{y}`, expected a positive one"),
             );
         }
         Ok(Value::Int(x.ceil_div(&y, &self.facts)))
@@ -270,7 +270,7 @@ impl<'db> Cx<'db> {
                 Ok(Value::Float(if least { x.min(y) } else { x.max(y) }))
             }
             (x, y) => {
-                let message = format!("found {} and {}, wanted two numbers", x.what(), y.what());
+                let message = format!("found {} and {}, expected two numbers", x.what(), y.what());
                 self.fail(&codes::NO_SUCH_OPERATION, id, message)
             }
         }

@@ -23,7 +23,7 @@ impl<'db> Cx<'db> {
         let store = self.store();
         let HirExpr::Path { generics, .. } = &store[callee] else {
             let value = self.eval(callee)?;
-            let message = format!("found {} before `(`, wanted a function", value.what());
+            let message = format!("expected a function, found {} before `(`", value.what());
             return self.fail(&codes::NOT_CALLABLE, callee, message);
         };
         match self.frame().names.exprs.get(callee).cloned() {
@@ -33,7 +33,7 @@ impl<'db> Cx<'db> {
                     let slots = slots.iter().map(|s| s.map(|i| args[i].value)).collect();
                     self.builtin(b, &Given { id, name: b.name(), slots, args, hint })
                 }
-                None => self.fail(&codes::NOT_CALLABLE, callee, format!("`{}` is no function", b.name())),
+                None => self.fail(&codes::NOT_CALLABLE, callee, format!("`{}` is not a function", b.name())),
             },
             Some(Resolution::Item(key)) if key.kind == ItemKind::Function => {
                 let used = self.frame().item.used(self.db, &key).and_then(Sound::function);
@@ -59,7 +59,7 @@ impl<'db> Cx<'db> {
                     self.inline(id, callee, function, generics, args)
                 }
                 value => {
-                    let message = format!("found {} before `(`, wanted a function", value.what());
+                    let message = format!("expected a function, found {} before `(`", value.what());
                     self.fail(&codes::NOT_CALLABLE, callee, message)
                 }
             },

@@ -24,7 +24,8 @@ impl Cx<'_> {
 
     /// Reports an axis along which the cluster has fewer than two blocks, and names an axis along which it has more.
     fn one_block<T>(&mut self, at: ExprId, axis: i64, name: &str) -> Lower<T> {
-        let message = format!("found a cluster of 1 block along axis {axis}, wanted 2 or more for `{name}`");
+        let message =
+            format!("found a cluster of 1 block along axis {axis}, expected 2 or more for `{name}`");
         let error = self.error(&codes::BAD_CLUSTER, at, message);
         let error = match self.cluster.iter().position(|blocks| *blocks > 1) {
             Some(other) => error.help(format!("its {} blocks lie along axis {other}", self.cluster[other])),
@@ -78,7 +79,7 @@ impl Cx<'_> {
         let (blocks, extent) = (i64::from(self.cluster[usize::from(axis)]), view.shape()[along_at]);
         if extent % blocks != 0 {
             let message = format!(
-                "found the extent {extent} along axis {along_at}, wanted a multiple of {blocks}: each block of the cluster gets a part"
+                "found the extent {extent} along axis {along_at}, expected a multiple of {blocks}: each block of the cluster gets a part"
             );
             return self.fail(&codes::SHAPE_MISMATCH, along, message);
         }
@@ -102,7 +103,7 @@ impl Cx<'_> {
 
     /// Reports two arguments of one call that exclude each other.
     pub(crate) fn two_of(&mut self, at: ExprId, found: &str, other: &str) -> Lower<Value> {
-        let message = format!("found {found} and {other} of one sum, wanted one of them");
+        let message = format!("found {found} and {other} of one sum, expected one of them");
         self.fail(&codes::NO_SUCH_OPERATION, at, message)
     }
 
@@ -110,7 +111,7 @@ impl Cx<'_> {
     fn summand(&mut self, t: ExprId) -> Lower<Tensor> {
         let tensor = self.tensor(t)?;
         if !tensor.is_register() {
-            let message = format!("found a {} tensor, wanted a register one for a sum", tensor.space());
+            let message = format!("found a {} tensor, expected a register one for a sum", tensor.space());
             let error =
                 self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
@@ -120,7 +121,7 @@ impl Cx<'_> {
             return Ok(tensor);
         }
         let message = format!(
-            "found elements of type `{dtype}`, wanted `f32`, `f64` or `i32` for a sum over the cluster"
+            "found elements of type `{dtype}`, expected `f32`, `f64` or `i32` for a sum over the cluster"
         );
         let error = self.error(&codes::NO_SUCH_OPERATION, t, message).help("`cast(…, f32)` converts them");
         Err(self.report(error))
@@ -138,7 +139,7 @@ impl Cx<'_> {
         }
         let message = match self.cluster_axes {
             0 => "found a sum over the cluster in a kernel without `cluster`".to_owned(),
-            axes => format!("found axis {axis} of the cluster, wanted one below {axes}"),
+            axes => format!("found axis {axis} of the cluster, expected one below {axes}"),
         };
         let error = self.error(&codes::BAD_CLUSTER, at, message);
         let help = "`cluster [2]` behind the `grid` makes clusters of two blocks along axis 0";
@@ -153,7 +154,7 @@ impl Cx<'_> {
             Some(to) => Ok(to as u8),
             None => {
                 let message = format!(
-                    "found block {to}, wanted one below {blocks}: the cluster has {blocks} along this axis"
+                    "found block {to}, expected one below {blocks}: the cluster has {blocks} along this axis"
                 );
                 self.fail(&codes::BAD_CLUSTER, at, message)
             }

@@ -47,7 +47,7 @@ pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Resu
                 return Ok(value);
             }
             let place = cx.place_at(At::Name);
-            let message = "found a tensor or a statement of a kernel, wanted a value known at compile time";
+            let message = "expected a value known at compile time, found a tensor or a statement of a kernel";
             Err(vec![LowerError::new(&codes::NOT_CONSTANT, place, message)])
         }
         _ => Err(cx.errors),

@@ -59,7 +59,7 @@ impl<'db> Cx<'db> {
         }
         let found =
             format!("a {} `{}{}`", tensor.space(), tensor.dtype, crate::cx::shape_text(&tensor.shape()));
-        let message = format!("found {found} to count in, wanted a parameter `mut i32[1]`");
+        let message = format!("expected a parameter `mut i32[1]`, found {found} to count in");
         self.fail(&codes::TYPE_MISMATCH, at, message)
     }
 
@@ -78,7 +78,7 @@ impl<'db> Cx<'db> {
                 .error(
                     &codes::NOT_CONSTANT,
                     at,
-                    format!("found a count that depends on `{symbol}`, wanted one that the launch decides"),
+                    format!("found a count that depends on `{symbol}`, expected one that the launch decides"),
                 )
                 .help("all blocks draw from one counter, so all must know the same count");
             return Err(self.report(error));
@@ -95,8 +95,9 @@ impl<'db> Cx<'db> {
         match Cond::cmp(CmpOp::Le, draws.clone(), most.clone(), &self.facts) {
             Cond::True => Ok(()),
             Cond::False => {
-                let message =
-                    format!("found {draws} draws, one for each number and each block, wanted at most {most}");
+                let message = format!(
+                    "found {draws} draws, one for each number and each block, expected at most {most}"
+                );
                 self.fail(&codes::LITERAL_OUT_OF_RANGE, at, message)
             }
             cond => {

@@ -59,7 +59,7 @@ impl Cx<'_> {
             Value::Scalar(scalar) => scalar,
             Value::Bool(cond) => condition(&cond),
             other => {
-                let message = format!("found {}, wanted something that can be printed", other.what());
+                let message = format!("expected something that can be printed, found {}", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, at, message);
             }
         };
@@ -92,12 +92,16 @@ impl Cx<'_> {
             Value::Tensor(t) if t.dtype == DType::Bool => (self.held(at, &t)?, false),
             Value::Lazy(_) | Value::Tensor(_) => {
                 let error = self
-                    .error(&codes::TYPE_MISMATCH, at, "found elements that are numbers, wanted truth values")
+                    .error(
+                        &codes::TYPE_MISMATCH,
+                        at,
+                        "expected truth values, found elements that are numbers",
+                    )
                     .help("compare them, as in `x != 0.0`");
                 return Err(self.report(error));
             }
             other => {
-                let message = format!("found {}, wanted truth values", other.what());
+                let message = format!("expected truth values, found {}", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, at, message);
             }
         };
@@ -138,7 +142,9 @@ impl Cx<'_> {
     pub(crate) fn text(&mut self, id: ExprId) -> Lower<String> {
         match self.eval(id)? {
             Value::Str(text) => Ok(text.to_string()),
-            other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a string", other.what())),
+            other => {
+                self.fail(&codes::TYPE_MISMATCH, id, format!("expected a string, found {}", other.what()))
+            }
         }
     }
 

@@ -59,7 +59,7 @@ impl Cx<'_> {
                 .error(
                     &codes::TYPE_MISMATCH,
                     id,
-                    "found numbers only, wanted an operand that fixes the element type",
+                    "expected an operand that fixes the element type, found numbers only",
                 )
                 .help(format!("`cast(…, {})` fixes it", if is_whole { "i32" } else { "f32" }));
             return Err(self.report(error));
@@ -140,7 +140,7 @@ impl Cx<'_> {
                 .error(
                     &codes::SHAPE_MISMATCH,
                     id,
-                    format!("found the shapes `{a}` and `{b}`, wanted equal extents or 1"),
+                    format!("found the shapes `{a}` and `{b}`, expected equal extents or 1"),
                 )
                 .also(self.place(x_at), format!("this has the shape `{a}`"))
                 .also(self.place(y_at), format!("this has the shape `{b}`"));
@@ -155,7 +155,7 @@ impl Cx<'_> {
         let Value::Tensor(t) = value else { return Ok(value) };
         if !t.is_register() {
             let message =
-                format!("found a {} tensor, wanted a register one for an elementwise operation", t.space());
+                format!("found a {} tensor, expected a register one for an elementwise operation", t.space());
             let error =
                 self.error(&codes::WRONG_MEMORY, at, message).help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
@@ -191,7 +191,7 @@ impl Cx<'_> {
                 None => DType::I64,
             },
             other => {
-                let message = format!("found {}, wanted elements of type `{wanted}`", other.what());
+                let message = format!("expected elements of type `{wanted}`, found {}", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, at, message);
             }
         };
@@ -258,7 +258,7 @@ impl Cx<'_> {
                 }
             }
             other => {
-                let message = format!("found {}, wanted a tensor", other.what());
+                let message = format!("expected a tensor, found {}", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, t, message);
             }
         };
@@ -277,7 +277,7 @@ impl Cx<'_> {
         match usize::try_from(axis).ok().filter(|a| *a < rank) {
             Some(axis) => Ok(axis),
             None => {
-                let message = format!("found the axis {axis}, wanted one below {rank}");
+                let message = format!("found the axis {axis}, expected one below {rank}");
                 self.fail(&codes::INDEX_OUT_OF_RANGE, id, message)
             }
         }

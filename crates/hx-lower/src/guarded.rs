@@ -31,7 +31,7 @@ impl Cx<'_> {
             Value::Tensor(t) => t,
             other => {
                 let message =
-                    format!("found {} before `else`, wanted an element of a global tensor", other.what());
+                    format!("expected an element of a global tensor, found {} before `else`", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, *base, message);
             }
         };
@@ -42,7 +42,7 @@ impl Cx<'_> {
                 Value::Int(i) => indices.push(i),
                 other => {
                     let error = self
-                        .error(&codes::TYPE_MISMATCH, arg, format!("found {} as an index before `else`, wanted an integer", other.what()))
+                        .error(&codes::TYPE_MISMATCH, arg, format!("expected an integer, found {} as an index before `else`", other.what()))
                         .help("`else` guards the read of one element; `pad:` of `tile` and `global_view` is the value of a view outside of its tensor");
                     return Err(self.report(error));
                 }
@@ -51,7 +51,7 @@ impl Cx<'_> {
         let rank = t.view.modes.len();
         if indices.len() != rank {
             let message =
-                format!("found {} before `else`, wanted {rank}: one for each mode", count(indices.len()));
+                format!("found {} before `else`, expected {rank}: one for each mode", count(indices.len()));
             let label = format!("has the shape `{}`", shape_text(&t.shape()));
             let error = self.error(&codes::RANK_MISMATCH, read, message).also(self.place(*base), label);
             return Err(self.report(error));
@@ -155,7 +155,7 @@ impl Cx<'_> {
     fn single_number(&mut self, id: ExprId, t: &Tensor) -> Lower<()> {
         if !t.is_global() {
             let message =
-                format!("found an element of a {} tensor, wanted one of a global tensor", t.space());
+                format!("found an element of a {} tensor, expected one of a global tensor", t.space());
             let error = self
                 .error(&codes::NOT_UNIFORM, id, message)
                 .label("threads may see different numbers")

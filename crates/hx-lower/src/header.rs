@@ -91,7 +91,7 @@ impl<'db> Cx<'db> {
                 && !fits(kind, &value)
             {
                 let message =
-                    format!("found {} for `{}`, wanted {}", value.what(), generic.name, kind_text(kind));
+                    format!("found {} for `{}`, expected {}", value.what(), generic.name, kind_text(kind));
                 let error = LowerError::new(&codes::TYPE_MISMATCH, place, message);
                 return Err(self.report(error));
             }
@@ -162,7 +162,7 @@ impl<'db> Cx<'db> {
             let error = LowerError::new(
                 &codes::WRONG_KIND,
                 place,
-                format!("the type of `{name}` is no element type"),
+                format!("the type of `{name}` is not an element type"),
             );
             return Err(self.report(error));
         };
@@ -225,7 +225,7 @@ impl<'db> Cx<'db> {
             _ => self.ints(layout)?,
         };
         if strides.len() != shape.len() {
-            let message = format!("found {} strides, wanted {}", strides.len(), shape.len());
+            let message = format!("found {} strides, expected {}", strides.len(), shape.len());
             return self.fail(&codes::RANK_MISMATCH, layout, message);
         }
         Ok((strides, None))
@@ -241,7 +241,7 @@ impl<'db> Cx<'db> {
         let modes = block.modes();
         if modes.len() != shape.len() {
             let message = format!(
-                "found the layout `{block}` of rank {}, wanted rank {}: a mode for each dimension",
+                "found the layout `{block}` of rank {}, expected rank {}: a mode for each dimension",
                 modes.len(),
                 shape.len()
             );
@@ -249,7 +249,7 @@ impl<'db> Cx<'db> {
         }
         if !block.is_injective().unwrap_or(false) || block.cosize() != block.size() {
             let message = format!(
-                "the block `{block}` has {} elements in {} places, wanted each in one of its own and none left over",
+                "the block `{block}` has {} elements in {} places, expected each in one of its own and none left over",
                 block.size(),
                 block.cosize()
             );
@@ -261,7 +261,7 @@ impl<'db> Cx<'db> {
             if let Some(rest) = rest.as_const() {
                 if rest != 0 {
                     let message = format!(
-                        "found the extent `{extent}`, wanted a multiple of {size}, that of the block `{block}`"
+                        "found the extent `{extent}`, expected a multiple of {size}, that of the block `{block}`"
                     );
                     return self.fail(&codes::SHAPE_MISMATCH, at, message);
                 }
@@ -285,7 +285,7 @@ impl<'db> Cx<'db> {
             return self.fail(
                 &codes::BAD_HEADER,
                 grid,
-                format!("found {} axes, wanted 1 to 3", blocks.len()),
+                format!("found {} axes, expected 1 to 3", blocks.len()),
             );
         }
         for (axis, count) in blocks.iter().enumerate() {
@@ -307,7 +307,7 @@ impl<'db> Cx<'db> {
         let limits = self.target.limits();
         let most = limits.threads_per_block;
         if count > i64::from(most) {
-            let message = format!("found {count} threads, wanted at most {most}");
+            let message = format!("found {count} threads, expected at most {most}");
             return self.fail(&codes::TOO_MANY_THREADS, threads, message);
         }
         let warp = i64::from(limits.lanes);
@@ -315,7 +315,7 @@ impl<'db> Cx<'db> {
             return self.fail(
                 &codes::BAD_THREAD_COUNT,
                 threads,
-                format!("found {count} threads, wanted a multiple of {warp}"),
+                format!("found {count} threads, expected a multiple of {warp}"),
             );
         }
         Ok(Some(count as u32))
@@ -344,7 +344,7 @@ impl<'db> Cx<'db> {
         let counts = self.ints(cluster)?;
         if counts.len() != grid.len() {
             let message = format!(
-                "found {} axes in `cluster`, wanted {}, those of the `grid`",
+                "found {} axes in `cluster`, expected {}, those of the `grid`",
                 counts.len(),
                 grid.len()
             );
@@ -353,12 +353,12 @@ impl<'db> Cx<'db> {
         for (axis, (count, GridAxis { blocks })) in counts.iter().zip(grid).enumerate() {
             let Some(size) = count.as_const() else {
                 let message =
-                    format!("found `{count}` blocks of a cluster along axis {axis}, wanted a constant");
+                    format!("expected a constant, found `{count}` blocks of a cluster along axis {axis}");
                 return self.fail(&codes::BAD_CLUSTER, cluster, message);
             };
             if !(1..=most).contains(&size) {
                 let message =
-                    format!("found {size} blocks of a cluster along axis {axis}, wanted 1 to {most}");
+                    format!("found {size} blocks of a cluster along axis {axis}, expected 1 to {most}");
                 return self.fail(&codes::BAD_CLUSTER, cluster, message);
             }
             out[axis] = size as u32;
@@ -367,7 +367,7 @@ impl<'db> Cx<'db> {
                 Some(0) => {}
                 Some(rest) => {
                     let message = format!(
-                        "found a grid of `{blocks}` blocks along axis {axis}, wanted a multiple of {size}: clusters of {size} leave {rest}"
+                        "found a grid of `{blocks}` blocks along axis {axis}, expected a multiple of {size}: clusters of {size} leave {rest}"
                     );
                     return self.fail(&codes::BAD_CLUSTER, cluster, message);
                 }
@@ -379,7 +379,7 @@ impl<'db> Cx<'db> {
         }
         let total: u32 = out.iter().product();
         if i64::from(total) > most {
-            let message = format!("found {total} blocks in a cluster, wanted at most {most}");
+            let message = format!("found {total} blocks in a cluster, expected at most {most}");
             return self.fail(&codes::BAD_CLUSTER, cluster, message);
         }
         Ok(out)

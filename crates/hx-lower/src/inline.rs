@@ -245,11 +245,11 @@ impl<'db> Cx<'db> {
             return self.check_number(at, value, wanted, name);
         };
         let Value::Tensor(t) = value else {
-            let message = format!("found {} for `{name}`, wanted a tensor", value.what());
+            let message = format!("expected a tensor, found {} for `{name}`", value.what());
             return self.arg_error(at, &codes::TYPE_MISMATCH, message);
         };
         if let Some(wanted) = wanted.filter(|w| *w != t.dtype) {
-            let message = format!("found elements of type `{}` for `{name}`, wanted `{wanted}`", t.dtype);
+            let message = format!("expected `{wanted}`, found elements of type `{}` for `{name}`", t.dtype);
             return self.arg_error(at, &codes::DTYPE_MISMATCH, message);
         }
         let memory = match space {
@@ -258,7 +258,7 @@ impl<'db> Cx<'db> {
             Some(MemorySpace::Global) | None => "global",
         };
         if memory != t.space() {
-            let message = format!("found a {} tensor for `{name}`, wanted a {memory} one", t.space());
+            let message = format!("found a {} tensor for `{name}`, expected a {memory} one", t.space());
             return self.arg_error(at, &codes::WRONG_MEMORY, message);
         }
         let extents = shape.iter().map(|e| self.int(*e)).collect::<Lower<Vec<Expr>>>()?;
@@ -266,7 +266,7 @@ impl<'db> Cx<'db> {
         let fits = found.len() == extents.len() && found.iter().zip(&extents).all(|(a, b)| self.same(a, b));
         if !fits {
             let (found, wanted) = (shape_text(&found), shape_text(&extents));
-            let message = format!("found the shape `{found}` for `{name}`, wanted `{wanted}`");
+            let message = format!("expected `{wanted}`, found the shape `{found}` for `{name}`");
             return self.arg_error(at, &codes::SHAPE_MISMATCH, message);
         }
         if *mutable && !t.mutable {
@@ -318,7 +318,7 @@ impl<'db> Cx<'db> {
             (Value::Tensor(t), _) => self.arg_error(
                 at,
                 &codes::RANK_MISMATCH,
-                format!("found a tensor of rank {} for `{name}`, wanted a number", t.view.modes.len()),
+                format!("expected a number, found a tensor of rank {} for `{name}`", t.view.modes.len()),
             ),
             (value, Some(wanted)) if wanted.is_int() && value.whole().is_some() => {
                 self.number_argument(at, value, wanted, name)
@@ -339,7 +339,7 @@ impl<'db> Cx<'db> {
         if found == wanted {
             return Ok(value.clone());
         }
-        let message = format!("found elements of type `{found}` for `{name}`, wanted `{wanted}`");
+        let message = format!("expected `{wanted}`, found elements of type `{found}` for `{name}`");
         self.arg_error(at, &codes::DTYPE_MISMATCH, message)
     }
 
@@ -362,7 +362,7 @@ impl<'db> Cx<'db> {
             (own, _) => {
                 let found = own.unwrap_or(DType::I64);
                 let message = format!(
-                    "found a number of type `{found}` for `{name}`, wanted `{wanted}`: `cast(…, {wanted})` converts"
+                    "found a number of type `{found}` for `{name}`, expected `{wanted}`: `cast(…, {wanted})` converts"
                 );
                 self.arg_error(at, &codes::DTYPE_MISMATCH, message)
             }

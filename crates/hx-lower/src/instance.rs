@@ -65,7 +65,7 @@ impl std::str::FromStr for CtValue {
         } else if let Ok(x) = text.parse::<f64>() {
             CtValue::Float(Float::new(x))
         } else {
-            let reason = |e| format!("`{text}` is no number, element type or layout ({e})");
+            let reason = |e| format!("`{text}` is not a number, element type or layout ({e})");
             CtValue::Layout(text.parse::<Layout>().map_err(reason)?)
         })
     }

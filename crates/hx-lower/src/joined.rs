@@ -37,8 +37,9 @@ impl Cx<'_> {
                 && own.iter().zip(&shape).enumerate().all(|(d, (a, b))| d == axis || a == b);
             if !fits {
                 let (found, wanted) = (shape_text(&tensor.shape()), shape_text(&joined.shape()));
-                let message =
-                    format!("found the shape `{found}`, wanted `{wanted}` with any extent along axis {axis}");
+                let message = format!(
+                    "expected `{wanted}` with any extent along axis {axis}, found the shape `{found}`"
+                );
                 let error = self
                     .error(&codes::SHAPE_MISMATCH, *at, message)
                     .also(self.place(first_at), format!("has the shape `{wanted}`"));
@@ -68,13 +69,15 @@ impl Cx<'_> {
             Value::Lazy(lazy) => Ok(self.materialize(at, lazy, None)),
             Value::Tensor(t) if t.is_register() => Ok(t),
             Value::Tensor(t) => {
-                let message = format!("found a {} tensor, wanted a register one", t.space());
+                let message = format!("found a {} tensor, expected a register one", t.space());
                 let error = self
                     .error(&codes::WRONG_MEMORY, at, message)
                     .help("`load(…)` moves a tile into registers");
                 Err(self.report(error))
             }
-            other => self.fail(&codes::TYPE_MISMATCH, at, format!("found {}, wanted a tensor", other.what())),
+            other => {
+                self.fail(&codes::TYPE_MISMATCH, at, format!("expected a tensor, found {}", other.what()))
+            }
         }
     }
 
@@ -88,7 +91,7 @@ impl Cx<'_> {
                 .error(
                     &codes::WRONG_MEMORY,
                     at,
-                    "found a global tensor, wanted a register or shared one for `split`",
+                    "found a global tensor, expected a register or shared one for `split`",
                 )
                 .help("`tile(t, shape)` cuts a global tensor");
             return Err(self.report(error));
@@ -99,7 +102,7 @@ impl Cx<'_> {
         let extent = tensor.shape()[axis].as_const().unwrap_or_default();
         if !(1..=MOST_PARTS).contains(&count) || extent % count != 0 {
             let message = format!(
-                "found {count} parts of the extent {extent}, wanted a divisor of it from 1 to {MOST_PARTS}"
+                "expected a divisor of it from 1 to {MOST_PARTS}, found {count} parts of the extent {extent}"
             );
             return self.fail(&codes::SHAPE_MISMATCH, count_at, message);
         }

@@ -74,7 +74,7 @@ impl Cx<'_> {
         let layout = self.plain_layout(l)?;
         let made = layout.right_inverse();
         if made.size() != layout.size() {
-            let message = format!("`{layout}` is no permutation of 0..{}", layout.size());
+            let message = format!("`{layout}` is not a permutation of 0..{}", layout.size());
             let error = self
                 .error(&codes::LAYOUT_ALGEBRA, id, message)
                 .help("`right_inverse` or `left_inverse` may do");
@@ -89,11 +89,11 @@ impl Cx<'_> {
             Value::Layout(layout) => layout.to_layout(),
             Value::Int(x) => x.as_const().and_then(|x| Layout::flat(&[(x, 1)]).ok()),
             other => {
-                let message = format!("found {}, wanted a layout", other.what());
+                let message = format!("expected a layout, found {}", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, id, message);
             }
         };
-        let message = "wanted a layout of known integers without a swizzle";
+        let message = "expected a layout of known integers without a swizzle";
         found.map_or_else(|| self.fail(&codes::NOT_CONSTANT, id, message), Ok)
     }
 
@@ -132,12 +132,14 @@ impl Cx<'_> {
         match value {
             Value::Layout(layout) => match layout.to_layout() {
                 Some(l) => Ok(Value::Int(Expr::constant(measure(&l)))),
-                None => {
-                    self.fail(&codes::NOT_CONSTANT, x, "wanted a layout of known integers without a swizzle")
-                }
+                None => self.fail(
+                    &codes::NOT_CONSTANT,
+                    x,
+                    "expected a layout of known integers without a swizzle",
+                ),
             },
             other => {
-                let message = format!("found {}, wanted a layout for `{}`", other.what(), function.name());
+                let message = format!("expected a layout for `{}`, found {}", function.name(), other.what());
                 self.fail(&codes::TYPE_MISMATCH, x, message)
             }
         }

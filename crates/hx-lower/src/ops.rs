@@ -57,7 +57,9 @@ impl Cx<'_> {
                 Ok(layout) => Ok(Some(layout)),
                 Err((code, message)) => self.fail(code, id, message),
             },
-            other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a layout", other.what())),
+            other => {
+                self.fail(&codes::TYPE_MISMATCH, id, format!("expected a layout, found {}", other.what()))
+            }
         }
     }
 
@@ -67,7 +69,7 @@ impl Cx<'_> {
             other => self.fail(
                 &codes::TYPE_MISMATCH,
                 id,
-                format!("found {}, wanted an element type", other.what()),
+                format!("expected an element type, found {}", other.what()),
             ),
         }
     }
@@ -86,7 +88,7 @@ impl Cx<'_> {
                     result = self.fail(
                         &codes::SHAPE_MISMATCH,
                         at,
-                        format!("found the extent {x}, wanted a positive one"),
+                        format!("found the extent {x}, expected a positive one"),
                     );
                 }
                 None => {
@@ -110,7 +112,9 @@ impl Cx<'_> {
             },
             Value::Scalar(Scalar::Const { bits, dtype }) => Ok(dtype.decode(bits)),
             Value::Scalar(_) => self.unsupported(id, format!("{what} that is known only at run time")),
-            other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a number", other.what())),
+            other => {
+                self.fail(&codes::TYPE_MISMATCH, id, format!("expected a number, found {}", other.what()))
+            }
         }
     }
 
@@ -126,11 +130,13 @@ impl Cx<'_> {
             Value::Lazy(lazy) => Ok(self.materialize(id, lazy, None)),
             Value::Choice(choice) => {
                 let dtype = if choice.is_float() { "f32" } else { "i32" };
-                let message = format!("found {}, wanted a tensor", Value::Choice(choice).what());
+                let message = format!("expected a tensor, found {}", Value::Choice(choice).what());
                 let error = self.error(&codes::TYPE_MISMATCH, id, message);
                 Err(self.report(error.help(format!("`cast(…, {dtype})` fixes the type"))))
             }
-            other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a tensor", other.what())),
+            other => {
+                self.fail(&codes::TYPE_MISMATCH, id, format!("expected a tensor, found {}", other.what()))
+            }
         }
     }
 
@@ -260,7 +266,7 @@ impl Cx<'_> {
             Some(view) if view.modes.iter().all(|m| m.extent > 0) => Ok(view),
             Some(_) => {
                 let message =
-                    format!("found the shape `{}`, wanted positive extents", shape_text(&t.shape()));
+                    format!("found the shape `{}`, expected positive extents", shape_text(&t.shape()));
                 self.fail(&codes::SHAPE_MISMATCH, at, message)
             }
             None => {
@@ -323,7 +329,7 @@ impl Cx<'_> {
         match u32::try_from(left) {
             Ok(left) if left <= MOST_IN_FLIGHT => Ok(left),
             _ => {
-                let message = format!("found {left} {what}, wanted 0 to {MOST_IN_FLIGHT}");
+                let message = format!("found {left} {what}, expected 0 to {MOST_IN_FLIGHT}");
                 Err(self.report(self.error(&codes::LITERAL_OUT_OF_RANGE, n, message)))
             }
         }
@@ -333,7 +339,7 @@ impl Cx<'_> {
     pub(crate) fn load(&mut self, id: ExprId, view: ExprId, hint: Option<&str>) -> Lower<Value> {
         let t = self.tensor(view)?;
         if t.is_register() {
-            return self.fail(&codes::WRONG_MEMORY, view, "found a register tensor, wanted one in memory");
+            return self.fail(&codes::WRONG_MEMORY, view, "found a register tensor, expected one in memory");
         }
         let tensor = self.in_registers(id, &t, hint)?;
         Ok(Value::Tensor(tensor))
@@ -364,13 +370,13 @@ impl Cx<'_> {
                 return Ok(Value::Unit);
             }
             other => {
-                let message = format!("found {}, wanted a number", other.what());
+                let message = format!("expected a number, found {}", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, x, message);
             }
         };
         if !tensor.dtype.is_float() && (value.fract() != 0.0 || !value.is_finite()) {
             let message =
-                format!("found `{value}`, wanted a whole number for elements of type `{}`", tensor.dtype);
+                format!("expected a whole number for elements of type `{}`, found `{value}`", tensor.dtype);
             return self.fail(&codes::LITERAL_OUT_OF_RANGE, x, message);
         }
         if !tensor.dtype.holds(value) {
@@ -450,7 +456,8 @@ impl Cx<'_> {
         let tensor = self.tensor(t)?;
         let pinned = self.pinned_distribution(layout)?;
         let Some((src, shape)) = self.register_of(&tensor) else {
-            let message = format!("found a {} tensor, wanted a register one for `rearrange`", tensor.space());
+            let message =
+                format!("found a {} tensor, expected a register one for `rearrange`", tensor.space());
             return self.fail(&codes::WRONG_MEMORY, t, message);
         };
         let (src, shape, tensor) = match tensor.view.as_permutation(&shape) {
@@ -487,7 +494,7 @@ impl Cx<'_> {
         }
         let Some(acc) = self.whole_register(&tc) else {
             let message = format!(
-                "found a {} tensor or a part of one, wanted a whole register tensor for the result",
+                "expected a whole register tensor for the result, found a {} tensor or a part of one",
                 tc.space()
             );
             return self.fail(&codes::WRONG_MEMORY, c, message);
@@ -516,7 +523,7 @@ impl Cx<'_> {
                 .error(
                     &codes::WRONG_MEMORY,
                     at,
-                    "found a global tensor, wanted a register or shared one for `gemm`",
+                    "found a global tensor, expected a register or shared one for `gemm`",
                 )
                 .help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
@@ -537,7 +544,7 @@ impl Cx<'_> {
         for (at, t) in operands {
             let rank = t.view.modes.len();
             if rank != wanted {
-                let message = format!("found a tensor of rank {rank}, wanted {wanted} modes for `gemm`");
+                let message = format!("found a tensor of rank {rank}, expected {wanted} modes for `gemm`");
                 return self.fail(&codes::RANK_MISMATCH, at, message);
             }
         }
@@ -553,7 +560,7 @@ impl Cx<'_> {
                 let message =
                     format!("found {mode} = `{found}` in `{}`", shape_text(if x == a { &sa } else { &sb }));
                 let error = self
-                    .error(&codes::SHAPE_MISMATCH, x, format!("{message}, wanted `{wanted}`"))
+                    .error(&codes::SHAPE_MISMATCH, x, format!("{message}, expected `{wanted}`"))
                     .label(format!("{mode} is `{found}` here"))
                     .also(self.place(y), format!("{mode} is `{wanted}` here"))
                     .note(GEMM_SHAPES);
@@ -570,9 +577,9 @@ impl Cx<'_> {
             Some(&[m, n, batch]) if m > 0 && n > 0 && batch > 0 && batched => Ok([m, n, batch]),
             _ => {
                 let wanted = if batched {
-                    "wanted three positive constants, warps along M, N and the batch"
+                    "expected three positive constants, warps along M, N and the batch"
                 } else {
-                    "wanted two positive constants, warps along M and along N"
+                    "expected two positive constants, warps along M and along N"
                 };
                 self.fail(&codes::TYPE_MISMATCH, id, wanted)
             }
@@ -594,7 +601,7 @@ impl Cx<'_> {
         }
         let (a, b) = (shape_text(a), shape_text(b));
         let error = self
-            .error(&codes::SHAPE_MISMATCH, id, format!("found the shape `{a}`, wanted `{b}`"))
+            .error(&codes::SHAPE_MISMATCH, id, format!("expected `{b}`, found the shape `{a}`"))
             .also(self.place(src), format!("this has the shape `{a}`"))
             .also(self.place(dst), format!("this has the shape `{b}`"));
         Err(self.report(error))

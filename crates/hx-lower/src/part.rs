@@ -180,12 +180,13 @@ impl Cx<'_> {
                     (from, to, true)
                 }
                 other => {
-                    let message = format!("found {} as an index, wanted an integer or a range", other.what());
+                    let message =
+                        format!("expected an integer or a range, found {} as an index", other.what());
                     return self.fail(&codes::TYPE_MISMATCH, at, message);
                 }
             };
             if from < 0 || to > extent || from > to {
-                let message = format!("found the range `{from}..{to}`, wanted one inside of `0..{extent}`");
+                let message = format!("found the range `{from}..{to}`, expected one inside of `0..{extent}`");
                 return self.fail(&codes::INDEX_OUT_OF_RANGE, at, message);
             }
             selected.push(Selected { axis, from, to, kept, extent });
@@ -214,9 +215,9 @@ impl Cx<'_> {
             let wanted: Vec<Expr> = kept.iter().map(|s| Expr::constant(s.count())).collect();
             let found: Vec<Expr> = lazy.shape.iter().map(|e| Expr::constant(*e)).collect();
             let message = format!(
-                "found a tensor of shape `{}` for a part, wanted a number or a tensor of shape `{}`",
-                shape_text(&found),
-                shape_text(&wanted)
+                "expected a number or a tensor of shape `{}`, found a tensor of shape `{}` for a part",
+                shape_text(&wanted),
+                shape_text(&found)
             );
             return self.fail(&codes::SHAPE_MISMATCH, at, message);
         }

@@ -39,7 +39,7 @@ impl Cx<'_> {
         self.want_index(rows, table.dtype, "rows")?;
         let [mode] = &table.view.modes[..] else {
             let message =
-                format!("found a tensor of rank {}, wanted 1 mode for the rows", table.view.modes.len());
+                format!("found a tensor of rank {}, expected 1 mode for the rows", table.view.modes.len());
             return self.fail(&codes::RANK_MISMATCH, rows, message);
         };
         if let Base::Global(p) = table.view.base
@@ -52,7 +52,7 @@ impl Cx<'_> {
             return Err(self.report(error));
         }
         let Some(first) = tensor.view.modes.first().cloned() else {
-            return self.fail(&codes::RANK_MISMATCH, t, "found one element, wanted rows to gather");
+            return self.fail(&codes::RANK_MISMATCH, t, "expected rows to gather, found one element");
         };
         let shape = self.base_shape(tensor.view.base);
         let alone = tensor.view.modes.iter().filter(|m| m.dim == first.dim).count() == 1;
@@ -85,7 +85,7 @@ impl Cx<'_> {
         if indices.len() != modes.len() {
             let (found, wanted) = (indices.len(), modes.len());
             let s = if wanted == 1 { "" } else { "s" };
-            let message = format!("found {found}, wanted {wanted} index tensor{s} in registers");
+            let message = format!("found {found}, expected {wanted} index tensor{s} in registers");
             let label = format!("has the shape `{}`", shape_text(&tensor.shape()));
             let at = indices.last().map_or(t, |(at, _)| *at);
             let error = self.error(&codes::RANK_MISMATCH, at, message).also(self.place(t), label);
@@ -110,7 +110,7 @@ impl Cx<'_> {
             });
         }
         let Some(dim) = picks.first().map(|pick| pick.dim) else {
-            return self.fail(&codes::RANK_MISMATCH, t, "found one element, wanted elements to pick");
+            return self.fail(&codes::RANK_MISMATCH, t, "expected elements to pick, found one element");
         };
         let shapes: Vec<Vec<i64>> =
             picks.iter().map(|p| self.tensors[p.index.0 as usize].shape.clone()).collect();
@@ -119,7 +119,7 @@ impl Cx<'_> {
             let fits = |(a, b): (&i64, &i64)| a == b || *a == 1 || *b == 1;
             if shape.len() != common.len() || !shape.iter().zip(&common).all(fits) {
                 let message =
-                    format!("found the shape `{shape:?}`, wanted extents of 1 or those of `{common:?}`");
+                    format!("found the shape `{shape:?}`, expected extents of 1 or those of `{common:?}`");
                 return self.fail(&codes::SHAPE_MISMATCH, *at, message);
             }
             common.iter_mut().zip(shape).for_each(|(extent, own)| *extent = (*extent).max(*own));
@@ -148,7 +148,7 @@ impl Cx<'_> {
     fn index_of_elements(&mut self, at: ExprId, index: &Tensor) -> Lower<TensorId> {
         if !index.is_register() {
             let message =
-                format!("found a {} tensor, wanted a register one that picks elements", index.space());
+                format!("found a {} tensor, expected a register one that picks elements", index.space());
             let error =
                 self.error(&codes::WRONG_MEMORY, at, message).help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
@@ -161,7 +161,7 @@ impl Cx<'_> {
         if dtype.is_int() && matches!(dtype.bits(), 8 | 16 | 32 | 64) && dtype != DType::U64 {
             return Ok(());
         }
-        let message = format!("found elements of type `{dtype}`, wanted integers that name {what}");
+        let message = format!("expected integers that name {what}, found elements of type `{dtype}`");
         self.fail(&codes::DTYPE_MISMATCH, at, message)
     }
 
@@ -181,11 +181,11 @@ impl Cx<'_> {
         match value {
             Value::Tensor(t) if !t.is_register() => Ok(t),
             Value::Tensor(_) | Value::Lazy(_) => {
-                let message = format!("found a register tensor, wanted one in memory for `{what}`");
+                let message = format!("found a register tensor, expected one in memory for `{what}`");
                 self.fail(&codes::WRONG_MEMORY, at, message)
             }
             other => {
-                let message = format!("found {}, wanted a tensor in memory for `{what}`", other.what());
+                let message = format!("expected a tensor in memory for `{what}`, found {}", other.what());
                 self.fail(&codes::TYPE_MISMATCH, at, message)
             }
         }

@@ -43,7 +43,7 @@ impl<'db> Cx<'db> {
         match u32::try_from(count) {
             Ok(count) if (1..=MAX_STAGES).contains(&i64::from(count)) => Ok(count),
             _ => {
-                let message = format!("found {count} {what}, wanted 1 to {MAX_STAGES}");
+                let message = format!("found {count} {what}, expected 1 to {MAX_STAGES}");
                 self.fail(&codes::LITERAL_OUT_OF_RANGE, id, message)
             }
         }
@@ -103,7 +103,7 @@ impl<'db> Cx<'db> {
                 let count = self.int(count)?;
                 let most = Expr::constant(MAX_SKIPPED);
                 if self.facts.proves_lt(&count, &Expr::default()) || self.facts.proves_lt(&most, &count) {
-                    let message = format!("found {count} stages, wanted 0 to {MAX_SKIPPED}");
+                    let message = format!("found {count} stages, expected 0 to {MAX_SKIPPED}");
                     return self.fail(&codes::LITERAL_OUT_OF_RANGE, at, message);
                 }
                 self.unit(OpKind::Sync(SyncOp::Skip { pipe, count }), id)
@@ -129,7 +129,7 @@ impl<'db> Cx<'db> {
         match self.eval(id)? {
             Value::Pipe(pipe) => Ok(pipe),
             other => {
-                let message = format!("found {}, wanted a pipeline", other.what());
+                let message = format!("expected a pipeline, found {}", other.what());
                 self.fail(&codes::TYPE_MISMATCH, id, message)
             }
         }
@@ -247,8 +247,9 @@ impl Check<'_> {
         stage.filled = true;
         let stage = stage.clone();
         if let Some(why) = stage.unequal {
-            let message =
-                format!("a copy that signals `{name}` stands {why}, so the bytes of a stage are no constant");
+            let message = format!(
+                "a copy that signals `{name}` stands {why}, so the bytes of a stage are not constant"
+            );
             let help = "copy always, and let bounds make the tile empty; or acquire the stage there as well";
             let acquired = self.origins[stage.origin.0 as usize].place.clone();
             return self.report(&codes::CONDITIONAL_SIGNAL, op.origin, message, |error| {

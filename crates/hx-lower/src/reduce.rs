@@ -38,7 +38,7 @@ impl Cx<'_> {
                 Some(value) => Ok(Value::Float(constant(operator, value as f64))),
                 None => {
                     let message =
-                        format!("found a run-time integer, wanted a float for `{}`", operator.name());
+                        format!("expected a float for `{}`, found a run-time integer", operator.name());
                     let error = self
                         .error(&codes::TYPE_MISMATCH, x, message)
                         .help("`cast(…, f32)` converts a number");
@@ -49,7 +49,7 @@ impl Cx<'_> {
             Value::Float(value) => Ok(Value::Float(constant(operator, value))),
             value if is_elementwise(&value) => self.apply(id, operator, vec![(x, value)]),
             other => {
-                let message = format!("found {}, wanted a tensor or a number", other.what());
+                let message = format!("expected a tensor or a number, found {}", other.what());
                 self.fail(&codes::TYPE_MISMATCH, x, message)
             }
         }
@@ -125,7 +125,7 @@ impl Cx<'_> {
     ) -> Lower<Value> {
         let mut tensor = self.tensor(t)?;
         if tensor.dtype != DType::Bool {
-            let message = format!("found elements of type `{}`, wanted truth values", tensor.dtype);
+            let message = format!("expected truth values, found elements of type `{}`", tensor.dtype);
             let error = self.error(&codes::TYPE_MISMATCH, t, message).help("compare them, as in `x != 0.0`");
             return Err(self.report(error));
         }
@@ -144,7 +144,8 @@ impl Cx<'_> {
     /// Refuses tensors in memory, and element types that the operator does not combine.
     fn want_reducible(&mut self, id: ExprId, operator: Operator, t: ExprId, tensor: &Tensor) -> Lower<()> {
         if !tensor.is_register() {
-            let message = format!("found a {} tensor, wanted a register one for a reduction", tensor.space());
+            let message =
+                format!("found a {} tensor, expected a register one for a reduction", tensor.space());
             let error =
                 self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
@@ -196,13 +197,13 @@ impl Cx<'_> {
     pub(crate) fn closure_operator(&mut self, op: ExprId) -> Lower<Option<Operator>> {
         let store = self.store();
         let HirExpr::Closure { params, body } = &store[op] else {
-            return self.fail(&codes::TYPE_MISMATCH, op, "wanted an operator, as in `|a, b| a + b`");
+            return self.fail(&codes::TYPE_MISMATCH, op, "expected an operator, as in `|a, b| a + b`");
         };
         let [a, b] = params[..] else {
             return self.fail(
                 &codes::TYPE_MISMATCH,
                 op,
-                "wanted an operator of two operands, as in `|a, b| a + b`",
+                "expected an operator of two operands, as in `|a, b| a + b`",
             );
         };
         let body = match &store[*body] {

@@ -16,7 +16,7 @@ impl Cx<'_> {
         let tensor = self.tensor(t)?;
         let shape_of = self.static_shape(shape)?;
         if tensor.is_global() {
-            let message = "found a global tensor, wanted a register or shared one for `reshape`";
+            let message = "found a global tensor, expected a register or shared one for `reshape`";
             let error = self
                 .error(&codes::WRONG_MEMORY, t, message)
                 .help("`load(…)` moves a tile into registers; `global_view` gives global memory other modes");
@@ -26,7 +26,7 @@ impl Cx<'_> {
         if held != Some(shape_of.iter().product()) {
             let extents: Vec<Expr> = shape_of.iter().map(|extent| Expr::constant(*extent)).collect();
             let (found, wanted) = (shape_text(&tensor.shape()), shape_text(&extents));
-            let message = format!("found the shape `{found}`, wanted as many elements as in `{wanted}`");
+            let message = format!("found the shape `{found}`, expected as many elements as in `{wanted}`");
             return self.fail(&codes::SHAPE_MISMATCH, shape, message);
         }
         if tensor.is_register() {
@@ -38,7 +38,7 @@ impl Cx<'_> {
             None => {
                 let (found, wanted) = (shape_text(&tensor.shape()), format!("{shape_of:?}"));
                 let message = format!(
-                    "`{wanted}` cuts modes of the shared tensor unevenly, wanted extents that divide modes of `{found}` or join them"
+                    "`{wanted}` cuts modes of the shared tensor unevenly, expected extents that divide modes of `{found}` or join them"
                 );
                 let error = self
                     .error(&codes::SHAPE_MISMATCH, shape, message)

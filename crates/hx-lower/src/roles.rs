@@ -46,7 +46,7 @@ impl Cx<'_> {
             let end = scopes.last().map_or(0, Scope::end);
             if end > u64::from(self.target.limits.threads_per_block) {
                 let message = format!(
-                    "found {end} threads with this role, wanted at most {}",
+                    "found {end} threads with this role, expected at most {}",
                     self.target.limits.threads_per_block
                 );
                 return self.fail(&codes::TOO_MANY_THREADS, role.count.unwrap_or(role.body), message);
@@ -67,7 +67,7 @@ impl Cx<'_> {
         if (1..=most).contains(&count) {
             return Ok(count as u32);
         }
-        let message = format!("found {count} groups of {group} threads, wanted 1 to {most}");
+        let message = format!("found {count} groups of {group} threads, expected 1 to {most}");
         self.fail(&codes::BAD_THREAD_COUNT, at, message)
     }
 
@@ -78,7 +78,8 @@ impl Cx<'_> {
         if (least..=most).contains(&found) && found % step == 0 {
             return Ok(found as u32);
         }
-        let message = format!("found {found} registers, wanted a multiple of {step} from {least} to {most}");
+        let message =
+            format!("found {found} registers, expected a multiple of {step} from {least} to {most}");
         self.fail(&codes::REGISTER_BUDGET, at, message)
     }
 
@@ -114,7 +115,7 @@ impl Cx<'_> {
             .collect();
         let groups: u32 = shares.iter().map(|s| s.groups).sum();
         let message = format!(
-            "found {} = {} registers for one thread of each group, wanted at most {groups} · {} = {}",
+            "found {} = {} registers for one thread of each group, expected at most {groups} · {} = {}",
             sums.join(" + "),
             error.wanted,
             error.at_entry,
@@ -238,7 +239,7 @@ impl Cx<'_> {
             return Ok(());
         }
         let message =
-            format!("found {needed} named barriers, wanted at most {}", self.target.limits.named_barriers);
+            format!("found {needed} named barriers, expected at most {}", self.target.limits.named_barriers);
         let at = roles.last().map_or(roles[0].body, |role| role.body);
         let note = format!(
             "the block and the groups need {of_scopes}, and the turns {of_turns}: one for each group that takes turns"

@@ -64,9 +64,10 @@ impl<'db> Cx<'db> {
                 Value::Range { start, end: end.map(|e| self.bound(e)).transpose()? }
             }
             HirExpr::New => Value::New,
-            HirExpr::Wildcard => return self.fail(&codes::TYPE_MISMATCH, id, "found `_`, wanted a value"),
+            HirExpr::Wildcard => return self.fail(&codes::TYPE_MISMATCH, id, "expected a value, found `_`"),
             HirExpr::Closure { .. } => {
-                let message = "found a closure, wanted a value: it can be the operator of `scan` or `reduce`";
+                let message =
+                    "found a closure, expected a value: it can be the operator of `scan` or `reduce`";
                 return self.fail(&codes::TYPE_MISMATCH, id, message);
             }
             HirExpr::If { condition, then, otherwise } => {
@@ -140,11 +141,11 @@ impl<'db> Cx<'db> {
             }
             Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle)) => return self.swizzle(id),
             Resolution::Builtin(b) => {
-                let message = format!("found the function `{}`, wanted a value: call it", b.name());
+                let message = format!("found the function `{}`, expected a value: call it", b.name());
                 return self.fail(&codes::WRONG_KIND, id, message);
             }
             Resolution::Module(_) | Resolution::Kind(_) | Resolution::Binding(_) => {
-                return self.fail(&codes::WRONG_KIND, id, format!("`{path}` is no value"));
+                return self.fail(&codes::WRONG_KIND, id, format!("`{path}` is not a value"));
             }
         })
     }
@@ -182,7 +183,7 @@ impl<'db> Cx<'db> {
             return Ok(Value::Function(key.clone()));
         }
         if key.kind != hx_hir::ItemKind::Const {
-            let message = format!("found the {} `{}`, wanted a value", key.kind.word(), key.name);
+            let message = format!("expected a value, found the {} `{}`", key.kind.word(), key.name);
             return self.fail(&codes::WRONG_KIND, id, message);
         }
         self.const_value(id, key)
@@ -410,7 +411,7 @@ impl<'db> Cx<'db> {
             numbers.push(self.const_int(generic.value, "a number of a swizzle")?);
         }
         let &[bits, base, shift] = numbers.as_slice() else {
-            let message = format!("found {} numbers, wanted `swizzle<bits, base, shift>`", numbers.len());
+            let message = format!("found {} numbers, expected `swizzle<bits, base, shift>`", numbers.len());
             return self.fail(&codes::WRONG_ARGUMENT_COUNT, id, message);
         };
         let small = |x: i64| u32::try_from(x).ok();
@@ -467,7 +468,7 @@ impl<'db> Cx<'db> {
                 Ok(ExprTuple::Tuple(parts.collect::<Lower<_>>()?))
             }
             other => {
-                let message = format!("found {}, wanted integers for a layout", other.what());
+                let message = format!("expected integers for a layout, found {}", other.what());
                 self.fail(&codes::TYPE_MISMATCH, id, message)
             }
         }
@@ -479,7 +480,7 @@ impl<'db> Cx<'db> {
         match self.as_integer(id, value)? {
             Value::Int(x) => Ok(x),
             other => {
-                self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted an integer", other.what()))
+                self.fail(&codes::TYPE_MISMATCH, id, format!("expected an integer, found {}", other.what()))
             }
         }
     }
@@ -504,7 +505,7 @@ impl<'db> Cx<'db> {
                 return match self.as_integer(id, value)? {
                     Value::Int(value) => Ok(Whole { value, dtype: None }),
                     other => {
-                        let message = format!("found {}, wanted an integer", other.what());
+                        let message = format!("expected an integer, found {}", other.what());
                         self.fail(&codes::TYPE_MISMATCH, id, message)
                     }
                 };
@@ -558,14 +559,16 @@ impl<'db> Cx<'db> {
                     .error(
                         &codes::NOT_UNIFORM,
                         id,
-                        "found a tensor, wanted a condition that is the same for all threads",
+                        "expected a condition that is the same for all threads, found a tensor",
                     )
                     .help("choose element by element with `where(condition, x, y)`");
                 Err(self.report(error))
             }
-            other => {
-                self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a truth value", other.what()))
-            }
+            other => self.fail(
+                &codes::TYPE_MISMATCH,
+                id,
+                format!("expected a truth value, found {}", other.what()),
+            ),
         }
     }
 
@@ -580,7 +583,7 @@ impl<'db> Cx<'db> {
             match self.as_integer(id, part.clone())? {
                 Value::Int(x) => out.push(x),
                 other => {
-                    let message = format!("found {}, wanted an integer", other.what());
+                    let message = format!("expected an integer, found {}", other.what());
                     return self.fail(&codes::TYPE_MISMATCH, id, message);
                 }
             }

@@ -80,14 +80,14 @@ impl Cx<'_> {
                 Value::Lazy(lazy) => self.materialize(at, lazy, None),
                 Value::Tensor(tensor) => {
                     let message =
-                        format!("found a {} tensor, wanted a register one for {what}", tensor.space());
+                        format!("found a {} tensor, expected a register one for {what}", tensor.space());
                     let error = self
                         .error(&codes::WRONG_MEMORY, at, message)
                         .help("`load(…)` moves a tile into registers");
                     return Err(self.report(error));
                 }
                 other => {
-                    let message = format!("found {}, wanted a register tensor for {what}", other.what());
+                    let message = format!("expected a register tensor for {what}, found {}", other.what());
                     return self.fail(&codes::TYPE_MISMATCH, at, message);
                 }
             };
@@ -95,7 +95,7 @@ impl Cx<'_> {
             let shape = self.tensors[id.0 as usize].shape.clone();
             if i > 0 && shape != found.shape {
                 let message =
-                    format!("found the shape `{shape:?}`, wanted `{:?}` as of the first", found.shape);
+                    format!("expected `{:?}` as of the first, found the shape `{shape:?}`", found.shape);
                 return self.fail(&codes::SHAPE_MISMATCH, at, message);
             }
             found.shape = shape;
@@ -133,13 +133,13 @@ impl Cx<'_> {
         let like =
             if operands.tuple { "`|(a0, b0), (a1, b1)| (a0 * a1, b0 * a1 + b1)`" } else { "`|a, b| a + b`" };
         let HirExpr::Closure { params, body } = &store[op] else {
-            return self.fail(&codes::TYPE_MISMATCH, op, format!("wanted an operator, as in {like}"));
+            return self.fail(&codes::TYPE_MISMATCH, op, format!("expected an operator, as in {like}"));
         };
         let &[before, after] = &params[..] else {
             return self.fail(
                 &codes::TYPE_MISMATCH,
                 op,
-                format!("wanted an operator of two operands, as in {like}"),
+                format!("expected an operator of two operands, as in {like}"),
             );
         };
         for (pat, first) in [(before, 0), (after, n)] {
@@ -174,7 +174,7 @@ impl Cx<'_> {
             single => [single].into(),
         };
         if parts.len() != n {
-            let message = format!("found {} values, wanted {n} from the operator", parts.len());
+            let message = format!("found {} values, expected {n} from the operator", parts.len());
             return self.fail(&codes::PATTERN_MISMATCH, *body, message);
         }
         let parts = parts.iter().cloned().zip(&operands.dtypes);

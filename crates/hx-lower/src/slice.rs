@@ -74,7 +74,7 @@ impl Cx<'_> {
         let shape = tensor.shape();
         if shape.is_empty() || shape.iter().any(|e| e.as_const() != Some(1)) {
             let message = format!(
-                "found a tensor of shape `{}`, wanted one element for `scalar`",
+                "found a tensor of shape `{}`, expected one element for `scalar`",
                 crate::cx::shape_text(&shape)
             );
             return self.fail(&codes::SHAPE_MISMATCH, t, message);

@@ -119,12 +119,12 @@ impl Cx<'_> {
                     Value::Tuple(values) | Value::Array(values) => values,
                     single @ Value::Int(_) if parts.len() == 1 => [single].into(),
                     other => {
-                        let message = format!("found {}, wanted {} values", other.what(), parts.len());
+                        let message = format!("found {}, expected {} values", other.what(), parts.len());
                         return self.pattern_error(pat, message);
                     }
                 };
                 if values.len() != parts.len() {
-                    let message = format!("found {} values, wanted {}", values.len(), parts.len());
+                    let message = format!("found {} values, expected {}", values.len(), parts.len());
                     return self.pattern_error(pat, message);
                 }
                 let mut result = Ok(());
@@ -222,7 +222,7 @@ impl Cx<'_> {
                 self.arithmetic(value, op, (place, old), (value, new))?
             }
             (Some(_), old, new) | (None, old, new) => {
-                let message = format!("found {}, wanted {}", new.what(), old.what());
+                let message = format!("found {}, expected {}", new.what(), old.what());
                 return self.fail(&codes::TYPE_MISMATCH, value, message);
             }
         };
@@ -260,7 +260,9 @@ impl Cx<'_> {
         };
         match new.whole() {
             Some(whole) => Ok(whole),
-            None => self.fail(&codes::TYPE_MISMATCH, at, format!("found {}, wanted an integer", new.what())),
+            None => {
+                self.fail(&codes::TYPE_MISMATCH, at, format!("expected an integer, found {}", new.what()))
+            }
         }
     }
 
@@ -315,7 +317,7 @@ impl Cx<'_> {
             }
             Value::Tensor(src) => self.copy_values(place, value, &src, place, dst),
             other => {
-                let message = format!("found {}, wanted a tensor", other.what());
+                let message = format!("expected a tensor, found {}", other.what());
                 self.fail(&codes::TYPE_MISMATCH, value, message)
             }
         }
@@ -342,11 +344,11 @@ impl Cx<'_> {
                 return self.fail(
                     &codes::TYPE_MISMATCH,
                     iterable,
-                    "found a range without an end, wanted a loop's bounds",
+                    "expected a loop's bounds, found a range without an end",
                 );
             }
             other => {
-                let message = format!("found {}, wanted a range `a..b` or a counter", other.what());
+                let message = format!("expected a range `a..b` or a counter, found {}", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, iterable, message);
             }
         };
@@ -573,7 +575,7 @@ impl Cx<'_> {
             }
             _ => {
                 let message = format!(
-                    "found {} and {}, wanted two values of one type from a run-time condition",
+                    "found {} and {}, expected two values of one type from a run-time condition",
                     a.what(),
                     b.what()
                 );
@@ -590,7 +592,11 @@ impl Cx<'_> {
         wanted: DType,
     ) -> Lower<T> {
         let error = self
-            .error(&codes::DTYPE_MISMATCH, at, format!("found elements of type `{found}`, wanted `{wanted}`"))
+            .error(
+                &codes::DTYPE_MISMATCH,
+                at,
+                format!("expected `{wanted}`, found elements of type `{found}`"),
+            )
             .label(format!("this is `{found}`"))
             .also(self.place(other), format!("this is `{wanted}`"))
             .help(format!("`cast(…, {wanted})` converts element by element"));

@@ -211,7 +211,7 @@ impl SymLayout {
     /// indices overflow.
     pub(crate) fn to_composed(&self) -> Result<ComposedLayout, (&'static Code, String)> {
         let (Some(shape), Some(stride)) = (self.shape.to_ints(), self.stride.to_ints()) else {
-            let message = "found a layout with run-time integers, wanted a constant one";
+            let message = "found a layout with run-time integers, expected a constant one";
             return Err((&codes::NOT_CONSTANT, message.to_owned()));
         };
         match Layout::new(shape, stride) {

@@ -196,13 +196,13 @@ impl Cx<'_> {
                 Scalar::constant(x.as_const().unwrap_or_default() as f64, dtype)
             }
             Value::Scalar(scalar) => {
-                let message = format!("found a number of type `{}`, wanted `{dtype}`", scalar.dtype());
+                let message = format!("expected `{dtype}`, found a number of type `{}`", scalar.dtype());
                 let help = format!("`cast(…, {dtype})` converts");
                 let error = self.error(&codes::DTYPE_MISMATCH, at, message).help(help);
                 return Err(self.report(error));
             }
             other => {
-                let message = format!("found {}, wanted a number of type `{dtype}`", other.what());
+                let message = format!("expected a number of type `{dtype}`, found {}", other.what());
                 return self.fail(&codes::TYPE_MISMATCH, at, message);
             }
         })

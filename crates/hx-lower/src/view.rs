@@ -36,7 +36,7 @@ impl Cx<'_> {
                 let rank = t.view.modes.len();
                 if rank < 2 {
                     let message =
-                        format!("found a tensor of rank {rank} before `.T`, wanted at least 2 modes");
+                        format!("found a tensor of rank {rank} before `.T`, expected at least 2 modes");
                     return self.fail(&codes::RANK_MISMATCH, base, message);
                 }
                 let mut order: Vec<usize> = (0..rank).collect();
@@ -60,13 +60,13 @@ impl Cx<'_> {
             match axis {
                 Some(axis) if !axes.contains(&axis) => axes.push(axis),
                 _ => {
-                    let message = format!("wanted each of the {rank} modes once");
+                    let message = format!("expected each of the {rank} modes once");
                     return self.fail(&codes::RANK_MISMATCH, order, message);
                 }
             }
         }
         if axes.len() != rank {
-            let message = format!("found {} modes, wanted all {rank}", axes.len());
+            let message = format!("found {} modes, expected all {rank}", axes.len());
             return self.fail(&codes::RANK_MISMATCH, id, message);
         }
         Ok(Value::Tensor(permuted(t, &axes)))
@@ -77,13 +77,13 @@ impl Cx<'_> {
             Value::Tensor(t) => self.index_tensor(id, base, t, args),
             Value::Array(parts) | Value::Tuple(parts) => {
                 let [arg] = args else {
-                    return self.fail(&codes::RANK_MISMATCH, id, "wanted one index");
+                    return self.fail(&codes::RANK_MISMATCH, id, "expected one index");
                 };
                 let at = self.const_int(*arg, "the index")?;
                 match usize::try_from(at).ok().and_then(|i| parts.get(i).cloned()) {
                     Some(value) => Ok(value),
                     None => {
-                        let message = format!("found the index {at}, wanted one of {} values", parts.len());
+                        let message = format!("found the index {at}, expected one of {} values", parts.len());
                         self.fail(&codes::INDEX_OUT_OF_RANGE, *arg, message)
                     }
                 }
@@ -93,7 +93,7 @@ impl Cx<'_> {
                 self.index_tensor(id, base, t, args)
             }
             other => {
-                let message = format!("found {} before `[`, wanted a tensor", other.what());
+                let message = format!("expected a tensor, found {} before `[`", other.what());
                 self.fail(&codes::NO_SUCH_OPERATION, base, message)
             }
         }
@@ -173,7 +173,7 @@ impl Cx<'_> {
                 continue;
             }
             let Some(old) = t.view.modes.get(mode).cloned() else {
-                let message = format!("found {} indices, wanted at most {rank}", args.len());
+                let message = format!("found {} indices, expected at most {rank}", args.len());
                 let error = self.error(&codes::RANK_MISMATCH, id, message);
                 let label = format!("has the shape `{}`", shape_text(&t.shape()));
                 let error = error.also(self.place(base), label);
@@ -230,13 +230,13 @@ impl Cx<'_> {
                     .error(
                         &codes::TYPE_MISMATCH,
                         arg,
-                        "found a tensor as an index, wanted an integer or a range",
+                        "expected an integer or a range, found a tensor as an index",
                     )
                     .help("`gather(t, rows)` picks the rows of a global tensor that a tensor names");
                 Err(self.report(error))
             }
             other => {
-                let message = format!("found {} as an index, wanted an integer or a range", other.what());
+                let message = format!("expected an integer or a range, found {} as an index", other.what());
                 self.fail(&codes::TYPE_MISMATCH, arg, message)
             }
         }
@@ -281,7 +281,7 @@ impl Cx<'_> {
     /// Refuses an index that is outside of the mode in every launch.
     pub(crate) fn not_surely_outside(&mut self, arg: ExprId, mode: &SymMode, i: &Expr) -> Lower<()> {
         if self.facts.proves_lt(i, &Expr::default()) || self.facts.proves_le(&mode.extent, i) {
-            let message = format!("found the index `{i}`, wanted one below `{}`", mode.extent);
+            let message = format!("found the index `{i}`, expected one below `{}`", mode.extent);
             return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
         }
         Ok(())
@@ -308,7 +308,7 @@ impl Cx<'_> {
             return Ok(None);
         }
         if !t.is_global() && self.facts.proves_lt(&mode.extent, to) {
-            let message = format!("found the end `{to}`, wanted at most `{}`", mode.extent);
+            let message = format!("found the end `{to}`, expected at most `{}`", mode.extent);
             return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
         }
         if self.is_guarded(t, mode) {
@@ -400,7 +400,7 @@ impl Cx<'_> {
         self.want_flat(id, t)?;
         let sizes = self.ints(shape)?;
         if sizes.len() != t.view.modes.len() {
-            let message = format!("found a tile of rank {}, wanted {}", sizes.len(), t.view.modes.len());
+            let message = format!("found a tile of rank {}, expected {}", sizes.len(), t.view.modes.len());
             let label = format!("has the shape `{}`", shape_text(&t.shape()));
             let error = self.error(&codes::RANK_MISMATCH, shape, message).also(self.place(of), label);
             return Err(self.report(error));
@@ -409,7 +409,7 @@ impl Cx<'_> {
         for (size, mode) in sizes.iter().zip(&t.view.modes) {
             let Some(b) = size.as_const().filter(|b| *b > 0) else {
                 let message =
-                    format!("found `{size}`, wanted a positive extent that is known at compile time");
+                    format!("expected a positive extent that is known at compile time, found `{size}`");
                 return self.fail(&codes::NOT_CONSTANT, shape, message);
             };
             if !self.facts.divides(b, &mode.extent) && !self.is_guarded(t, mode) {
@@ -443,7 +443,7 @@ impl Cx<'_> {
     pub(crate) fn global_view(&mut self, id: ExprId, t: &Tensor, layout: ExprId, pad: Pad) -> Lower<Value> {
         self.want_unpicked(id, t)?;
         let Value::Layout(l) = self.eval(layout)? else {
-            return self.fail(&codes::TYPE_MISMATCH, layout, "wanted a layout, `shape : stride`");
+            return self.fail(&codes::TYPE_MISMATCH, layout, "expected a layout, `shape : stride`");
         };
         self.want_flat(id, t)?;
         if !l.swizzle.is_identity() {
@@ -563,11 +563,11 @@ impl Cx<'_> {
         match value {
             Value::Tensor(t) if matches!(t.view.base, Base::Global(_)) => Ok(t),
             Value::Tensor(t) => {
-                let message = format!("found a {} tensor, wanted a global one for `{what}`", t.space());
+                let message = format!("found a {} tensor, expected a global one for `{what}`", t.space());
                 self.fail(&codes::WRONG_MEMORY, at, message)
             }
             other => {
-                let message = format!("found {}, wanted a global tensor for `{what}`", other.what());
+                let message = format!("expected a global tensor for `{what}`, found {}", other.what());
                 self.fail(&codes::TYPE_MISMATCH, at, message)
             }
         }

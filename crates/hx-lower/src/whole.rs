@@ -158,7 +158,7 @@ impl Cx<'_> {
         other: ExprId,
         wanted: DType,
     ) -> Lower<T> {
-        let message = format!("found a number of type `{found}`, wanted `{wanted}`");
+        let message = format!("expected `{wanted}`, found a number of type `{found}`");
         let error = self
             .error(&codes::DTYPE_MISMATCH, at, message)
             .label(format!("this is `{found}`"))
@@ -271,7 +271,7 @@ impl Cx<'_> {
         match whole.dtype {
             Some(own) if own == dtype => Ok(whole.into_value()),
             Some(own) => {
-                let message = format!("found a number of type `{own}`, wanted `{dtype}`");
+                let message = format!("expected `{dtype}`, found a number of type `{own}`");
                 let error = self.error(&codes::DTYPE_MISMATCH, at, message);
                 Err(self.report(error.help(format!("`cast(…, {dtype})` converts"))))
             }
@@ -312,7 +312,7 @@ impl Cx<'_> {
                 Ok(self.number_of(&symbol, dtype).widened())
             }
             Value::Scalar(scalar) if scalar.dtype() == DType::U64 => {
-                let message = "found a number of type `u64`, wanted an `i64` or a narrower integer";
+                let message = "expected an `i64` or a narrower integer, found a number of type `u64`";
                 let error = self.error(&codes::TYPE_MISMATCH, at, message);
                 Err(self.report(error.help("`cast(…, i64)` converts")))
             }

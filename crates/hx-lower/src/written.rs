@@ -49,7 +49,7 @@ impl WrittenArg {
                 let hint = near.map_or_else(String::new, |near| format!("; perhaps `{near}` is meant"));
                 let place = file.path(db);
                 Err(format!(
-                    "`{path}` is no number, element type or layout, and no `fn` of this name is in `{place}`{hint}"
+                    "`{path}` is not a number, element type or layout, and no `fn` of this name is in `{place}`{hint}"
                 ))
             }
         }

@@ -34,7 +34,7 @@ impl std::fmt::Debug for Connection {
 pub enum ConnectionError {
     #[error("cannot read the connection file `{}`: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: std::io::Error },
-    #[error("`{}` is no connection file of Jupyter: {reason}", path.display())]
+    #[error("`{}` is not a connection file of Jupyter: {reason}", path.display())]
     NoConnection { path: PathBuf, reason: serde_json::Error },
     #[error("found the transport `{0}`, expected `tcp`: start the kernel manager with `transport = \"tcp\"`")]
     Transport(String),
@@ -113,7 +113,7 @@ mod tests {
         );
         assert!(
             read(&[("\"key\"", "\"k\"")])
-                .starts_with("`DIR/kernel.json` is no connection file of Jupyter: missing field `key`")
+                .starts_with("`DIR/kernel.json` is not a connection file of Jupyter: missing field `key`")
         );
     }
 }

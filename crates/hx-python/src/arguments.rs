@@ -35,7 +35,7 @@ impl Dims {
     fn of(values: &Bound<'_, PyTuple>) -> PyResult<Dims> {
         let mut dims = Dims { count: values.len(), ..Dims::default() };
         if dims.count > MOST_DIMS {
-            let text = format!("found a tensor of {} dimensions, wanted at most {MOST_DIMS}", dims.count);
+            let text = format!("found a tensor of {} dimensions, expected at most {MOST_DIMS}", dims.count);
             return Err(Problem::new(Class::Launch, &codes::LAUNCH_RANK, text).raise(values.py()));
         }
         for (slot, value) in dims.values.iter_mut().zip(values.iter()) {
@@ -88,12 +88,12 @@ impl Memory {
             return refuse("a tensor without dimensions has no other width".to_owned());
         };
         if self.strides.values[last] != 1 || self.shape.values[last] * from % to != 0 {
-            return refuse(format!("a row of {} elements is no row of {dtype}", self.shape.values[last]));
+            return refuse(format!("a row of {} elements is not a row of {dtype}", self.shape.values[last]));
         }
         self.shape.values[last] = self.shape.values[last] * from / to;
         for stride in &mut self.strides.values[..last] {
             if *stride * from % to != 0 {
-                return refuse(format!("a stride of {stride} elements is no stride of {dtype}"));
+                return refuse(format!("a stride of {stride} elements is not a stride of {dtype}"));
             }
             *stride = *stride * from / to;
         }
@@ -269,7 +269,7 @@ fn usable(py: Python<'_>, memory: Memory, which: &dyn Fn() -> String) -> PyResul
     }
     if !memory.address.is_multiple_of(width) {
         return refuse(format!(
-            "{} starts at the address {:#x}, which is no multiple of the {width} bytes of an element",
+            "{} starts at the address {:#x}, which is not a multiple of the {width} bytes of an element",
             which(),
             memory.address
         ));

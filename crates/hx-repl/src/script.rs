@@ -59,7 +59,7 @@ fn read_line(input: &mut dyn BufRead) -> Result<Option<String>, String> {
     let mut bytes = Vec::new();
     match input.read_until(b'\n', &mut bytes) {
         Ok(0) => Ok(None),
-        Ok(_) => String::from_utf8(bytes).map(Some).map_err(|_| "it is no UTF-8 text".to_owned()),
+        Ok(_) => String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -513,7 +513,7 @@ fn find_functions(path: &Path) -> Result<Api, Absence> {
         })()
     };
     api.map_err(|error: String| {
-        let reason = format!("`{}` is no cuBLASLt library: {error}", path.display());
+        let reason = format!("`{}` is not a cuBLASLt library: {error}", path.display());
         Absence::new(Component::Cublas, reason)
     })
 }

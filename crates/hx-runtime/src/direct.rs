@@ -117,7 +117,7 @@ impl Device {
     /// If the driver refuses the code, or the device lacks the threads or the shared memory.
     pub fn load(&self, code: &[u8], symbol: &str, shape: Shape) -> Result<Kernel, RemoteError> {
         let declares = crate::image::parameter_bytes(code)
-            .ok_or_else(|| bad("the kernel's code is no cubin and no PTX"))?;
+            .ok_or_else(|| bad("the kernel's code is neither a cubin nor PTX"))?;
         let _entered = Entered::new(self.context)?;
         let module = crate::image::load(code)
             .map_err(|error| fault(&format!("loading `{symbol}` on {}", self.info.name), error))?;

@@ -198,8 +198,8 @@ impl Gpu {
             return Ok(module.clone());
         }
         let cubin = cubin.ok_or_else(|| bad("the kernel's code was not sent"))?;
-        let parameter_bytes =
-            image::parameter_bytes(cubin).ok_or_else(|| bad("the kernel's code is no cubin and no PTX"))?;
+        let parameter_bytes = image::parameter_bytes(cubin)
+            .ok_or_else(|| bad("the kernel's code is neither a cubin nor PTX"))?;
         let handle = image::load(cubin)
             .map_err(|error| fault(&format!("loading a kernel on {}", self.info.name), error))?;
         let module = Module { handle, parameter_bytes: Rc::new(parameter_bytes) };

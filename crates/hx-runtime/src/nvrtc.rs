@@ -62,7 +62,7 @@ impl Nvrtc {
         }
         let library = load_for_good(&files.library, Component::Nvrtc)?;
         let api = find_functions(library).map_err(|error| {
-            let reason = format!("`{}` is no NVRTC library: {error}", files.library.display());
+            let reason = format!("`{}` is not an NVRTC library: {error}", files.library.display());
             Absence::new(Component::Nvrtc, reason)
         })?;
         let (mut major, mut minor) = (0, 0);

@@ -244,7 +244,7 @@ fn single(mut message: Value) -> Incoming {
         return invalid("found no `\"jsonrpc\": \"2.0\"` in the message");
     }
     if message.get("id").is_some() && id.is_none() {
-        return invalid("found an `id` that is no whole number and no string");
+        return invalid("found an `id` that is neither a whole number nor a string");
     }
     let mut take = |name: &str| message.get_mut(name).map(Value::take);
     let Some(method) = take("method") else {
@@ -252,15 +252,15 @@ fn single(mut message: Value) -> Incoming {
         return match (id.clone(), error.map(serde_json::from_value::<Error>), result) {
             (Some(id), Some(Ok(error)), _) => Incoming::Response(Response::from_error(id, error)),
             (Some(id), None, Some(result)) => Incoming::Response(Response::from_ok(id, result)),
-            _ => invalid("found no `method` in the message, and it is no answer"),
+            _ => invalid("found no `method` in the message, and it is not an answer"),
         };
     };
-    let Value::String(method) = method else { return invalid("found a `method` that is no string") };
+    let Value::String(method) = method else { return invalid("found a `method` that is not a string") };
     let mut request = Request::build(method);
     match take("params") {
         None | Some(Value::Null) => {}
         Some(params @ (Value::Object(_) | Value::Array(_))) => request = request.params(params),
-        Some(_) => return invalid("found `params` that are no object and no array"),
+        Some(_) => return invalid("found `params` that are neither an object nor an array"),
     }
     if let Some(id) = id {
         request = request.id(id);

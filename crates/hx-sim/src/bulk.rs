@@ -171,7 +171,7 @@ impl<'a> Block<'a> {
                 let align = self.code.target.limits.box_align as usize;
                 if !start.is_multiple_of(align) {
                     let text =
-                        format!("a box at byte {start} of shared memory, which is no multiple of {align}");
+                        format!("a box at byte {start} of shared memory, which is not a multiple of {align}");
                     return Err(malformed(self, text));
                 }
                 let mut first = Vec::with_capacity(coordinates.len());
@@ -181,7 +181,7 @@ impl<'a> Block<'a> {
                 let (corner, unit) = (first[0] * c.element as i64, self.code.target.rows().map.corner);
                 if corner % unit != 0 {
                     let text = format!(
-                        "a box at byte {corner} of the rows of its tensor, which is no multiple of {unit}"
+                        "a box at byte {corner} of the rows of its tensor, which is not a multiple of {unit}"
                     );
                     return Err(malformed(self, text));
                 }

@@ -113,7 +113,7 @@ fn maps(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) -> Result<Vec<
     let mut out = Vec::new();
     for map in &program.maps {
         let Some(Param::Tensor(_)) = program.params.get(map.param as usize) else {
-            return Err(Fault::Malformed(format!("parameter {} is no tensor", map.param)).into());
+            return Err(Fault::Malformed(format!("parameter {} is not a tensor", map.param)).into());
         };
         let values = map.evaluated(|e| e.eval(&lookup)).map_err(Fault::Eval)?;
         program.target.rows().map.check(map, &values).map_err(Fault::Malformed)?;

@@ -153,7 +153,7 @@ pub enum Fault {
         extent: String,
         write: bool,
     },
-    #[error("{} element {element} of `{tensor}` at {}, which is no multiple of the {access} bytes of the access", verb(*.write), byte_and_bit(*.address, *.bit))]
+    #[error("{} element {element} of `{tensor}` at {}, which is not a multiple of the {access} bytes of the access", verb(*.write), byte_and_bit(*.address, *.bit))]
     Misaligned {
         tensor: String,
         element: i64,

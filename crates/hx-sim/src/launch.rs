@@ -233,14 +233,17 @@ pub(crate) fn take_tensors(
             continue;
         };
         if !base_align.is_power_of_two() || *base_align < t.align {
-            let text = format!("`{}` is aligned to {base_align} bytes where {} are wanted", t.name, t.align);
+            let text =
+                format!("`{}` is aligned to {base_align} bytes where {} are expected", t.name, t.align);
             return argument_error(text);
         }
         let evaluate = |v: &[Expr]| v.iter().map(|e| e.eval(lookup)).collect::<Result<Vec<_>, _>>();
         let want = (evaluate(&t.shape).map_err(unplaced)?, evaluate(&t.stride).map_err(unplaced)?);
         if *shape != want.0 || strides_differ(shape, stride, &want.1) {
-            let text =
-                format!("`{}` is {shape:?} : {stride:?} where {:?} : {:?} is wanted", t.name, want.0, want.1);
+            let text = format!(
+                "`{}` is {shape:?} : {stride:?} where {:?} : {:?} is expected",
+                t.name, want.0, want.1
+            );
             return argument_error(text);
         }
         let held = std::mem::take(bytes);

@@ -200,7 +200,7 @@ impl<'a> Block<'a> {
         let buffer = &self.code.shared[operand.tensor];
         let start = buffer.offset as i64 + element * buffer.bits as i64 / 8;
         if start % Operand::CHUNK as i64 != 0 {
-            let text = format!("an operand begins at byte {start}, which is no multiple of 16");
+            let text = format!("an operand begins at byte {start}, which is not a multiple of 16");
             return Err(Fault::Malformed(text));
         }
         let end = (buffer.offset + buffer.bytes) as i64;

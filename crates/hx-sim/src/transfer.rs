@@ -133,7 +133,7 @@ impl<'a> Block<'a> {
         match access.memory {
             Mem::Global(p) => {
                 let Some(tensor) = &self.tensors[p] else {
-                    return Err(Fault::Malformed(format!("parameter {p} is no tensor")));
+                    return Err(Fault::Malformed(format!("parameter {p} is not a tensor")));
                 };
                 if let Some(element) = tensor.outside(offset, count) {
                     return Err(tensor.out_of_bounds(element, access.write));

@@ -65,7 +65,7 @@ impl Failure {
     /// Reports that a program lacks the requested candidate.
     pub fn no_candidate(number: usize, count: usize) -> Failure {
         let all = if count == 1 { "1 candidate".to_owned() } else { format!("{count} candidates") };
-        let message = format!("found {all}, counted from 0, wanted number {number}");
+        let message = format!("found {all}, counted from 0, expected number {number}");
         Failure::new(FailureKind::NoInstruction, message)
             .help("`hx layout why FILE KERNEL --candidates` lists them")
     }

@@ -132,7 +132,8 @@ impl<'de> Deserialize<'de> for ReachMode {
         };
         let (extent, stride): (Written, Written) = Deserialize::deserialize(d)?;
         let (extent, stride) = (text(extent), text(stride));
-        let refused = |text: &str| D::Error::custom(format!("`{text}` is no extent or stride of a reach"));
+        let refused =
+            |text: &str| D::Error::custom(format!("`{text}` is not an extent or stride of a reach"));
         Ok(ReachMode {
             extent: match extent.as_str() {
                 "*" => Extent::Rest,

@@ -283,7 +283,7 @@ fn malformed_families_are_refused() {
         refused("reach = ['made_up.*']", "reach = []"),
         "an operand needs a `layout`, a `reach`, or both",
     );
-    contains(refused("[['8T', 1]]", "[['8U', 1]]"), "`8U` is no extent or stride of a reach");
+    contains(refused("[['8T', 1]]", "[['8U', 1]]"), "`8U` is not an extent or stride of a reach");
     contains(refused("'128B'", "'256B'"), "unknown variant `256B`");
 }
 

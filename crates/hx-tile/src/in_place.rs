@@ -161,7 +161,7 @@ pub fn is_elementwise(
     let name = |param: ParamId| program.tensor_param(param).map_or("", |param| param.name.as_str());
     let (from, to) = (name(input), name(output));
     let params = [input, output].map(|param| program.tensor_param(param));
-    let [Some(one), Some(other)] = params else { return Err("one of them is no tensor".to_owned()) };
+    let [Some(one), Some(other)] = params else { return Err("one of them is not a tensor".to_owned()) };
     if (one.dtype, &one.shape) != (other.dtype, &other.shape) {
         return Err(format!("`{from}` and `{to}` are declared with different types or dimensions"));
     }

@@ -32,7 +32,7 @@ impl Check<'_> {
         }
         if !row.moves(info.dtype, adds) {
             let wanted = if adds { "adds" } else { "writes" };
-            return Err(format!("`{}` is no copy that {wanted} elements of {}", row.name, info.dtype));
+            return Err(format!("`{}` is not a copy that {wanted} elements of {}", row.name, info.dtype));
         }
         if choice.runs != row.run.is_some() {
             return Err(format!("`{}` takes {}", row.name, if choice.runs { "boxes" } else { "runs" }));

@@ -164,7 +164,7 @@ impl Check<'_> {
     fn exchange(&self, c: &Copied<'_>, held: &Held<'_>, register: TensorId) -> Checked {
         if c.threads % c.lanes != 0 {
             return Err(format!(
-                "{} threads are no multiple of the {} that execute it together",
+                "{} threads are not a multiple of the {} that execute it together",
                 c.threads, c.lanes
             ));
         }

@@ -22,7 +22,7 @@ impl Check<'_> {
         let row = self.row_of(c, [a, b], g)?;
         let scope = self.scope(op.scope);
         if !row.is_by_descriptor() || !scope.first.is_multiple_of(row.threads) {
-            return Err(format!("`{}` is no product of whole groups of warps by descriptor", row.name));
+            return Err(format!("`{}` is not a product of whole groups of warps by descriptor", row.name));
         }
         let held = self.held(c)?;
         self.accumulates_once(&held, g, row)?;
@@ -69,7 +69,7 @@ impl Check<'_> {
                 let shared = self.solution.shared.get(&tensor).ok_or_else(misfit)?;
                 if i64::from(shared.offset) % i64::from(reach.swizzle.block_bytes()) != 0 {
                     return Err(format!(
-                        "`{}` begins at {}, which is no multiple of {} B",
+                        "`{}` begins at {}, which is not a multiple of {} B",
                         info.name,
                         shared.offset,
                         reach.swizzle.block_bytes()

@@ -58,7 +58,7 @@ impl Check<'_> {
     /// Checks that the instructions of each thread write every value of the accumulator once.
     pub(crate) fn accumulates_once(&self, held: &Held<'_>, g: &GemmChoice, row: &GemmRow) -> Checked {
         if held.threads % i64::from(row.threads) != 0 || g.c.size() != held.values {
-            return Err("threads or values are no whole number of instructions".into());
+            return Err("threads or values are not a whole number of instructions".into());
         }
         let mut written = vec![false; held.values as usize];
         for i in 0..g.c.size() {

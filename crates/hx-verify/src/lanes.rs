@@ -37,7 +37,7 @@ impl Check<'_> {
             return Err(format!("`{row}` does not exchange these values on {}", self.program.target));
         }
         if threads % i64::from(self.program.target.limits.lanes) != 0 {
-            return Err(format!("{threads} threads are no whole number of warps"));
+            return Err(format!("{threads} threads are not a whole number of warps"));
         }
         Ok(row.get())
     }

@@ -53,10 +53,10 @@ impl Check<'_> {
             let (Some(OpKind::Copy { src, dst }), Some(Choice::Copy(copy))) =
                 (found, self.solution.choices.get(load))
             else {
-                return Err(format!("operation #{} of the stream is no copy", load.0));
+                return Err(format!("operation #{} of the stream is not a copy", load.0));
             };
             let (Base::Shared(_), Some(register)) = (src.base, dst.register()) else {
-                return Err(format!("operation #{} of the stream is no load", load.0));
+                return Err(format!("operation #{} of the stream is not a load", load.0));
             };
             let name = &self.program.tensor(register).name;
             let ops = self.program.ops(1.0);

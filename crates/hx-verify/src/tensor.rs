@@ -139,7 +139,7 @@ impl Check<'_> {
             return Err(format!("barriers and tickets take {bytes} B of {total} B of shared memory"));
         };
         if bytes > 0 && start % 8 != 0 {
-            return Err(format!("barriers begin at {start}, which is no multiple of 8"));
+            return Err(format!("barriers begin at {start}, which is not a multiple of 8"));
         }
         let ends = self.solution.shared.iter().map(|(tensor, place)| (place.offset + place.bytes, tensor));
         match ends.max() {

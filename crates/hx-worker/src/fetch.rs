@@ -36,7 +36,7 @@ pub fn fetch(home: &Path, env: &SearchEnv, say: &dyn Fn(&str)) -> Result<(), Str
         say(&format!("{} is complete: {}", home.display(), pinned()));
         return Ok(());
     }
-    let parent = home.parent().ok_or_else(|| format!("{} is no folder for it", home.display()))?;
+    let parent = home.parent().ok_or_else(|| format!("{} is not a folder for it", home.display()))?;
     create_folder(parent).map_err(|error| cannot("make", parent, &error))?;
     // Everything is made beside the final place and renamed into it, so an interrupted run leaves no partial folder.
     let work = tempfile::Builder::new().prefix(".cuda-").tempdir_in(parent);

@@ -57,7 +57,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let metadata = fs::symlink_metadata(path)?;
     let refused = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
     if !metadata.is_file() {
-        return Err(refused("it is no file of ours but a link, a folder or a pipe".to_owned()));
+        return Err(refused("it is not a file of ours but a link, a folder or a pipe".to_owned()));
     }
     check_owner(&metadata).map_err(refused)?;
     fs::read(path)

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let bytes = compressed(&page.join("hx_web.wasm"))?;
         say(&format!("{}: the module has {:.2} MB in brotli", page.display(), bytes as f64 / 1e6));
         if bytes > MOST_BYTES {
-            return Err(format!("the module has {bytes} bytes in brotli, at most {MOST_BYTES} are wanted"));
+            return Err(format!("the module has {bytes} bytes in brotli, at most {MOST_BYTES} are expected"));
         }
     }
     if request.test {

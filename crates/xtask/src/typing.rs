@@ -45,7 +45,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     while let Some(arg) = args.next() {
         let mut number = || {
             let text = args.next().ok_or_else(|| format!("`{arg}` needs a number"))?;
-            text.parse::<f64>().map_err(|_| format!("`{text}` is no number"))
+            text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"))
         };
         match arg.as_str() {
             "--edits" => options.edits = number()? as usize,

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let bytes = fs::metadata(&wheel).map_err(|error| error.to_string())?.len();
     say(&format!("{} ({:.1} MB)", wheel.display(), bytes as f64 / 1e6));
     if profile == RELEASE && bytes > MOST_BYTES {
-        return Err(format!("the wheel has {bytes} bytes, at most {MOST_BYTES} are wanted"));
+        return Err(format!("the wheel has {bytes} bytes, at most {MOST_BYTES} are expected"));
     }
     Ok(())
 }

@@ -71,7 +71,7 @@ family! {
     /// const TILE = 64;
     /// const TWICE = TILE * 2;
     /// ```
-    NOT_CALLABLE = "HX0105", "not-callable", Error, "something that is no function is called";
+    NOT_CALLABLE = "HX0105", "not-callable", Error, "something that is not a function is called";
 
     /// Nothing uses the name of a local, a parameter of a `fn`, or an import. A leading `_` marks this as intended.
     ///
@@ -126,7 +126,7 @@ family! {
     /// kernel idle(c: mut f16[m]) grid [1] threads 32 {
     /// }
     /// ```
-    WRONG_KIND = "HX0109", "wrong-kind", Error, "a name of another kind was wanted";
+    WRONG_KIND = "HX0109", "wrong-kind", Error, "a name of another kind was expected";
 
     /// A tensor parameter is marked `mut`, and the body uses it but never writes it. Without the mark its elements can be
     /// read as numbers of the block, and a launch can pass a value that no variable holds.

@@ -45,7 +45,7 @@ family! {
     /// kernel idle(c: mut f16[m]) grid [1] threads 96 {
     /// }
     /// ```
-    BAD_THREAD_COUNT = "HX0506", "bad-thread-count", Error, "the number of threads is no multiple of 32";
+    BAD_THREAD_COUNT = "HX0506", "bad-thread-count", Error, "the number of threads is not a multiple of 32";
 
     /// The assembler reported that values of the kernel were spilled to local memory. The kernel is correct, but slower than
     /// it looks. The warning shows the lines whose instructions spill, and their roles.

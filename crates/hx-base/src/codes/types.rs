@@ -49,7 +49,7 @@ family! {
     /// ```hx
     /// const ROW: layout = 64 : 1;
     /// ```
-    TYPE_MISMATCH = "HX0203", "type-mismatch", Error, "a value of another type was wanted";
+    TYPE_MISMATCH = "HX0203", "type-mismatch", Error, "a value of another type was expected";
 
     /// Two element types occur where one is required. There is no implicit conversion: `cast` makes it explicit, with its
     /// rounding. Literals adapt to their context.
@@ -297,7 +297,7 @@ family! {
     ///     copy(load(tile(x, [32])[.., i]) * 2.0, tile(c, [32])[.., i]);
     /// }
     /// ```
-    WRONG_MEMORY = "HX0215", "wrong-memory", Error, "a tensor in another memory was wanted";
+    WRONG_MEMORY = "HX0215", "wrong-memory", Error, "a tensor in another memory was expected";
 
     /// The number does not fit the element type, or the type cannot hold its kind (a fraction in an integer type).
     ///

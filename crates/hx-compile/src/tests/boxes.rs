@@ -144,10 +144,10 @@ fn copies_that_differ_between_the_ways_through_a_stage_are_refused() {
         &ring(64, one),
         Target::usual(),
         expect![[r#"
-        HX0408 `copy_async(ga[.., .., i], sa[.., .., s], signal: pipe)` a copy that signals `pipe` stands under a condition, so the bytes of a stage are no constant
-          `pipe.acquire()`: the stage is acquired here
-          help: copy always, and let bounds make the tile empty; or acquire the stage there as well
-    "#]],
+            HX0408 `copy_async(ga[.., .., i], sa[.., .., s], signal: pipe)` a copy that signals `pipe` stands under a condition, so the bytes of a stage are not constant
+              `pipe.acquire()`: the stage is acquired here
+              help: copy always, and let bounds make the tile empty; or acquire the stage there as well
+        "#]],
     );
     let many = "        for h in 0..n {
             copy_async(ga[.., .., i], sa[.., .., s], signal: pipe);
@@ -158,12 +158,12 @@ fn copies_that_differ_between_the_ways_through_a_stage_are_refused() {
         &ring(64, many),
         Target::usual(),
         expect![[r#"
-        HX0106 `h` nothing uses `h`
-          fix: rename it to `_h`
-        HX0408 `copy_async(ga[.., .., i], sa[.., .., s], signal: pipe)` a copy that signals `pipe` stands in a loop whose number of rounds a launch decides, so the bytes of a stage are no constant
-          `pipe.acquire()`: the stage is acquired here
-          help: copy always, and let bounds make the tile empty; or acquire the stage there as well
-    "#]],
+            HX0106 `h` nothing uses `h`
+              fix: rename it to `_h`
+            HX0408 `copy_async(ga[.., .., i], sa[.., .., s], signal: pipe)` a copy that signals `pipe` stands in a loop whose number of rounds a launch decides, so the bytes of a stage are not constant
+              `pipe.acquire()`: the stage is acquired here
+              help: copy always, and let bounds make the tile empty; or acquire the stage there as well
+        "#]],
     );
 }
 

@@ -22,18 +22,18 @@ fn steps_of_k_that_no_matrix_instruction_takes_are_told() {
     check(
         &product("f16", "f32", 12, 128),
         expect![[r#"
-        HX0309 `gemm(acc, load(a), load(b))` this product runs on `fma.f32.f16`: no matrix instruction fits it
-          note: `mma.m16n8k16.f32.f16` takes 16 steps of K at once, and 12 is no multiple
-          note: `mma.m16n8k8.f32.f16` takes 8 steps of K at once, and 12 is no multiple
-    "#]],
+            HX0309 `gemm(acc, load(a), load(b))` this product runs on `fma.f32.f16`: no matrix instruction fits it
+              note: `mma.m16n8k16.f32.f16` takes 16 steps of K at once, and 12 is not a multiple
+              note: `mma.m16n8k8.f32.f16` takes 8 steps of K at once, and 12 is not a multiple
+        "#]],
     );
     check(
         &product("i8", "i32", 24, 128),
         expect![[r#"
-        HX0309 `gemm(acc, load(a), load(b))` this product runs on `fma.i32.i8`: no matrix instruction fits it
-          note: `mma.m16n8k32.i32.i8` takes 32 steps of K at once, and 24 is no multiple
-          note: `mma.m16n8k16.i32.i8` takes 16 steps of K at once, and 24 is no multiple
-    "#]],
+            HX0309 `gemm(acc, load(a), load(b))` this product runs on `fma.i32.i8`: no matrix instruction fits it
+              note: `mma.m16n8k32.i32.i8` takes 32 steps of K at once, and 24 is not a multiple
+              note: `mma.m16n8k16.i32.i8` takes 16 steps of K at once, and 24 is not a multiple
+        "#]],
     );
 }
 

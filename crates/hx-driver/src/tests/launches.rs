@@ -115,7 +115,7 @@ fn arguments_must_fit_the_header() {
     refused(
         "move2(x, y, y);",
         expect![[r#"
-            HX0201 `y`: found 3 arguments, wanted 2
+            HX0201 `y`: expected 2, found 3 arguments
             t.hx::t: broken
         "#]],
     );
@@ -245,9 +245,9 @@ fn compile_time_arguments_must_fit_too() {
     refused(
         "move2<BN = \"a\">(x, y);",
         expect![[r#"
-        t.hx::t: failed
-        HX0614 `"a"`: a string is no compile-time value
-    "#]],
+            t.hx::t: failed
+            HX0614 `"a"`: a string is not a compile-time value
+        "#]],
     );
     refused(
         "fixed<M = 32>(x, y);",
@@ -288,18 +288,18 @@ test \"t\" {{ let y = empty(f32, [16]); part(y, {n}); }}
     check(
         &text("n / BM - 4", "32"),
         expect![[r#"
-        t.hx::t: failed
-        HX0631 `part(y, 32)`: the grid has -2 blocks along axis 0 with n = 32, BM = 16, wanted 0 or more
-          at `n / BM - 4`: the number of blocks is written here
-    "#]],
+            t.hx::t: failed
+            HX0631 `part(y, 32)`: the grid has -2 blocks along axis 0 with n = 32, BM = 16, expected 0 or more
+              at `n / BM - 4`: the number of blocks is written here
+        "#]],
     );
     check(
         &text("1, n", "70000"),
         expect![[r#"
-        t.hx::t: failed
-        HX0631 `part(y, 70000)`: the grid has 70000 blocks along axis 1 with n = 70000, wanted at most 65535
-          at `n`: the number of blocks is written here
-    "#]],
+            t.hx::t: failed
+            HX0631 `part(y, 70000)`: the grid has 70000 blocks along axis 1 with n = 70000, expected at most 65535
+              at `n`: the number of blocks is written here
+        "#]],
     );
     check(
         &text("n, n - 3", "3"),
@@ -411,7 +411,7 @@ test "swizzled" { let x = zeros(f32, [32, 32]); let y = empty(f32, [32, 32]); mo
               at `moved<W = (8, 8) : (8, 1)>(x, y)`: in this launch
               help: `tile(x, …)` and indices work on any layout
             t.hx::swizzled: failed
-            HX0614 `swizzle<3, 2, 3> ∘ (32, 32) : (32, 1)`: a composed layout is no compile-time argument yet, only a layout `shape : stride` is
+            HX0614 `swizzle<3, 2, 3> ∘ (32, 32) : (32, 1)`: a composed layout is not a compile-time argument yet, only a layout `shape : stride` is
         "#]],
     );
 }
@@ -486,10 +486,10 @@ test "packed wrongly" { let x = zeros(u4, [18, 32]); pack(x, (4, 32) : (32, 1));
             HX0601 `moved<W = (4, 32) : (32, 1)>(x, y)`: `n % 4 == 0` does not hold with n = 18
               note: the left side is 2, the right side is 0
             t.hx::places left over: failed
-            HX0304 `W`: the block `(4,32):(64,1)` has 128 elements in 224 places, wanted each in one of its own and none left over
+            HX0304 `W`: the block `(4,32):(64,1)` has 128 elements in 224 places, expected each in one of its own and none left over
               at `moved<W = (4, 32) : (64, 1)>(x, y)`: in this launch
             t.hx::another rank: failed
-            HX0206 `W`: found the layout `4:1` of rank 1, wanted rank 2: a mode for each dimension
+            HX0206 `W`: found the layout `4:1` of rank 1, expected rank 2: a mode for each dimension
               at `moved<W = 4 : 1>(x, y)`: in this launch
             t.hx::packed wrongly: failed
             HX0615 `pack(x, (4, 32) : (32, 1))`: dimension 0 is 18, no multiple of 4, that of the block `(4,32):(32,1)`

@@ -167,7 +167,7 @@ fn devices_and_overrides_are_read() {
     assert_eq!(set("W=(8,8):(8,1)"), "W = (8,8):(8,1)");
     assert_eq!(set("x=0.5"), "x = 0.5");
     assert_eq!(set("BM"), "found `BM`, expected `NAME=VALUE`");
-    assert_eq!(set("a b=1"), "`a b` is no name of a compile-time parameter");
+    assert_eq!(set("a b=1"), "`a b` is not a name of a compile-time parameter");
 }
 
 /// A tensor that takes minutes to fill.

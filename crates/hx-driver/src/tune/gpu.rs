@@ -302,7 +302,7 @@ fn product<'v>(values: impl Iterator<Item = &'v Value>) -> HostResult<GemmReques
         .collect();
     let unlike = || {
         HostError::call(
-            "`cublas::gemm` is no baseline here: the arguments are not `a`, `b` and `c` of a product",
+            "`cublas::gemm` is not a baseline here: the arguments are not `a`, `b` and `c` of a product",
         )
     };
     let &[a, b, c] = tensors.as_slice() else { return Err(unlike()) };

@@ -29,7 +29,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::NotCallable { callee, found } => {
             let text = at.text(at.expr(*callee));
-            let message = format!("found `{text}`, which is {}, wanted a function", found.what());
+            let message = format!("expected a function, found `{text}`, which is {}", found.what());
             let diagnostic = at.diagnostic(&codes::NOT_CALLABLE, at.expr(*callee), message);
             match found {
                 Ty::DType(dtype) => conversion(at, *callee, diagnostic, &dtype.to_string()),
@@ -42,12 +42,12 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
                 .help("kernels are launched in `test`, `bench` and `main`; a tile function is a `fn`")
         }
         TypeProblem::FunctionAsValue { expr, name } => {
-            let message = format!("found the function `{name}`, wanted a value");
+            let message = format!("expected a value, found the function `{name}`");
             at.diagnostic(&codes::WRONG_KIND, at.expr(*expr), message).help(format!("`{name}(…)` calls it"))
         }
         TypeProblem::NoValue { expr } => {
             let text = at.text(at.expr(*expr));
-            at.diagnostic(&codes::WRONG_KIND, at.expr(*expr), format!("`{text}` is no value"))
+            at.diagnostic(&codes::WRONG_KIND, at.expr(*expr), format!("`{text}` is not a value"))
         }
         TypeProblem::Recursion { expr, name } => {
             at.diagnostic(&codes::RECURSION, at.expr(*expr), format!("`{name}` needs itself"))
@@ -88,7 +88,7 @@ fn nameless(
     callee: &Name,
     known: &[Name],
 ) -> Diagnostic {
-    let message = "found a compile-time argument without a name, wanted `NAME = value`";
+    let message = "expected `NAME = value`, found a compile-time argument without a name";
     let found = at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message);
     if known.get(index).is_none() {
         let takes = match known.len() {
@@ -121,7 +121,7 @@ fn arguments(
 ) -> Diagnostic {
     let found = match problem {
         ArgProblem::TooMany { arg, found, wanted } => {
-            let message = format!("found {}, wanted {wanted}", count(*found, "argument"));
+            let message = format!("expected {wanted}, found {}", count(*found, "argument"));
             at.diagnostic(&codes::WRONG_ARGUMENT_COUNT, at.label(call, *arg), message)
                 .label(format!("`{callee}` takes {}", count(*wanted, "argument")))
         }
@@ -137,7 +137,7 @@ fn arguments(
             match compile_time(at, call, *arg, &name) {
                 Some(fix) => {
                     found.message =
-                        format!("`{name}` is a compile-time parameter of `{callee}`, wanted an argument");
+                        format!("`{name}` is a compile-time parameter of `{callee}`, expected an argument");
                     found.with_fix(fix)
                 }
                 None => {

@@ -30,7 +30,7 @@ pub(super) fn diagnostic(
     other: ExprId,
     wanted: &Elem,
 ) -> Diagnostic {
-    let message = format!("found elements of type `{found}`, wanted `{wanted}`");
+    let message = format!("expected `{wanted}`, found elements of type `{found}`");
     let diagnostic = at
         .diagnostic(&codes::DTYPE_MISMATCH, at.expr(expr), message)
         .label(format!("this is `{found}`"))

@@ -19,7 +19,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
         NameProblem::UnknownType { ty, path } => unknown_type(at, *ty, path),
         NameProblem::NotAType { ty, path } => {
             let range = range_of_path(at, at.type_ref(*ty), path);
-            at.diagnostic(&codes::WRONG_KIND, range, format!("found `{path}`, wanted a type"))
+            at.diagnostic(&codes::WRONG_KIND, range, format!("expected a type, found `{path}`"))
         }
         NameProblem::WrongPlace { expr, path, place } => wrong_place(at, *expr, path, *place),
         NameProblem::DuplicateParam { generic, index, name } => duplicate(at, *generic, *index, name),

@@ -16,17 +16,17 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
     Some(match problem {
         TypeProblem::Shapes { expr, broadcasts, left, right } => shapes(at, *expr, *broadcasts, left, right),
         TypeProblem::GemmShape { mode, at: place, found, other, wanted } => {
-            let message = format!("found {mode} = `{found}`, wanted `{wanted}`");
+            let message = format!("expected `{wanted}`, found {mode} = `{found}`");
             at.diagnostic(&codes::SHAPE_MISMATCH, at.expr(*place), message)
                 .label(format!("{mode} is `{found}` here"))
                 .also(at.file(), at.expr(*other), format!("{mode} is `{wanted}` here"))
                 .note(GEMM_SHAPES)
         }
         TypeProblem::Rank { expr, found, wanted } => {
-            at.diagnostic(&codes::RANK_MISMATCH, at.expr(*expr), format!("found {found}, wanted {wanted}"))
+            at.diagnostic(&codes::RANK_MISMATCH, at.expr(*expr), format!("expected {wanted}, found {found}"))
         }
         TypeProblem::TooManyIndices { expr, base, found, shape } => {
-            let message = format!("found {}, wanted at most {}", index_count(*found), shape.len());
+            let message = format!("found {}, expected at most {}", index_count(*found), shape.len());
             let found = at.diagnostic(&codes::RANK_MISMATCH, at.expr(*expr), message).also(
                 at.file(),
                 at.expr(*base),
@@ -36,18 +36,18 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::IndexOutside { expr, index, extent } => {
             let message = match index.as_const() {
-                Some(i) if i < 0 => format!("found the index `{index}`, wanted one of 0 or more"),
-                _ => format!("found the index `{index}`, wanted one below `{extent}`"),
+                Some(i) if i < 0 => format!("found the index `{index}`, expected one of 0 or more"),
+                _ => format!("found the index `{index}`, expected one below `{extent}`"),
             };
             at.diagnostic(&codes::INDEX_OUT_OF_RANGE, at.expr(*expr), message)
         }
         TypeProblem::NotConstant { expr, value } => not_constant(at, *expr, value),
         TypeProblem::NonPositive { expr, value } => {
-            let message = format!("found the extent `{value}`, wanted a positive one");
+            let message = format!("found the extent `{value}`, expected a positive one");
             at.diagnostic(&codes::SHAPE_MISMATCH, at.expr(*expr), message)
         }
         TypeProblem::GridRank { expr, found } => {
-            at.diagnostic(&codes::BAD_HEADER, at.expr(*expr), format!("found {found} axes, wanted 1 to 3"))
+            at.diagnostic(&codes::BAD_HEADER, at.expr(*expr), format!("found {found} axes, expected 1 to 3"))
         }
         TypeProblem::Threads { expr, found } => threads(at, *expr, *found),
         TypeProblem::ThreadsAndRoles { threads } => {
@@ -69,7 +69,7 @@ type Shaped = (ExprId, Vec<Extent>);
 
 fn shapes(at: &Reporter<'_>, expr: ExprId, broadcasts: bool, left: &Shaped, right: &Shaped) -> Diagnostic {
     let (a, b) = (shape_text(&left.1), shape_text(&right.1));
-    let message = format!("found the shape `{a}`, wanted `{b}`");
+    let message = format!("expected `{b}`, found the shape `{a}`");
     let found = at
         .diagnostic(&codes::SHAPE_MISMATCH, at.expr(expr), message)
         .also(at.file(), at.expr(left.0), format!("this has the shape `{a}`"))
@@ -83,7 +83,7 @@ fn shapes(at: &Reporter<'_>, expr: ExprId, broadcasts: bool, left: &Shaped, righ
 }
 
 fn not_constant(at: &Reporter<'_>, expr: ExprId, value: &Value) -> Diagnostic {
-    let message = format!("found `{value}`, which is known only at launch, wanted a compile-time value");
+    let message = format!("expected a compile-time value, found `{value}`, which is known only at launch");
     let found = at.diagnostic(&codes::NOT_CONSTANT, at.expr(expr), message);
     if is_gather(at, expr) {
         return found.help(
@@ -104,11 +104,11 @@ fn is_gather(at: &Reporter<'_>, expr: ExprId) -> bool {
 /// Reports a number of threads that no block can have, and offers the nearest that it can.
 fn threads(at: &Reporter<'_>, expr: ExprId, found: i64) -> Diagnostic {
     if found > MAX_THREADS {
-        let message = format!("found {found} threads, wanted at most {MAX_THREADS}");
+        let message = format!("found {found} threads, expected at most {MAX_THREADS}");
         let diagnostic = at.diagnostic(&codes::TOO_MANY_THREADS, at.expr(expr), message);
         return other_threads(at, diagnostic, &[MAX_THREADS]);
     }
-    let message = format!("found {found} threads, wanted a multiple of {WARP}");
+    let message = format!("found {found} threads, expected a multiple of {WARP}");
     let diagnostic = at.diagnostic(&codes::BAD_THREAD_COUNT, at.expr(expr), message);
     let below = found.div_euclid(WARP) * WARP;
     other_threads(at, diagnostic, &[below, below + WARP])

@@ -26,7 +26,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &TuneProblem) -> Diagnostic {
             }
         }
         TuneProblem::AtLaunch { expr, name, what } => {
-            let message = format!("found `{name}`, {what}, wanted a compile-time parameter");
+            let message = format!("expected a compile-time parameter, found `{name}`, {what}");
             at.diagnostic(&codes::WRONG_KIND, at.expr(*expr), message)
                 .help("`tune` names parameters between `<` and `>`")
         }
@@ -55,40 +55,40 @@ fn diagnostic(at: &Reporter<'_>, problem: &TuneProblem) -> Diagnostic {
 fn of_values(fault: &ValuesFault) -> (&'static Code, String, &'static str) {
     match fault {
         ValuesFault::Range { name, wanted } => {
-            let message = format!("found a range for `{name}`, wanted a list with {wanted} in each place");
+            let message = format!("expected a list with {wanted} in each place, found a range for `{name}`");
             (&codes::TYPE_MISMATCH, message, "only integers have ranges")
         }
         ValuesFault::Untunable { name, kind } => {
-            let message = format!("`{name}` is {kind}, wanted a parameter that can be tuned");
+            let message = format!("`{name}` is {kind}, expected a parameter that can be tuned");
             (&codes::TYPE_MISMATCH, message, "integers, `bool` and `type` can be tuned")
         }
         ValuesFault::NotConstant => {
-            let message = "found a value that only an instance or a launch knows, wanted a constant";
+            let message = "expected a constant, found a value that only an instance or a launch knows";
             let help = "write a number, `true` or `false`, an element type, or what follows from constants";
             (&codes::NOT_CONSTANT, message.to_owned(), help)
         }
         ValuesFault::StepOfList => {
-            let message = "found a step after a list, wanted it after a range";
+            let message = "found a step after a list, expected it after a range";
             (&codes::BAD_TUNE, message.to_owned(), "write a range, as in `8..=64 step 8`")
         }
         ValuesFault::Single => {
-            let message = "found a single value, wanted a list or a range";
+            let message = "expected a list or a range, found a single value";
             (&codes::BAD_TUNE, message.to_owned(), "write `[64, 128]`, or `64..=256 step 8`")
         }
         ValuesFault::Open => {
-            let message = "found an open range, wanted one with both ends";
+            let message = "found an open range, expected one with both ends";
             (&codes::BAD_TUNE, message.to_owned(), "write `2..=6`, or `2..7` without the end")
         }
         ValuesFault::Step(found) => {
-            let message = format!("found the step {found}, wanted at least 1");
+            let message = format!("found the step {found}, expected at least 1");
             (&codes::BAD_TUNE, message, "values are tried from the start of the range upwards")
         }
         ValuesFault::Empty => {
-            let message = "found no values, wanted at least one";
+            let message = "found no values, expected at least one";
             (&codes::BAD_TUNE, message.to_owned(), "`a..b` ends before `b`, `a..=b` includes it")
         }
         ValuesFault::TooMany(found) => {
-            let message = format!("found {found} values, wanted at most {MAX_AXIS}");
+            let message = format!("found {found} values, expected at most {MAX_AXIS}");
             (&codes::BAD_TUNE, message, "a larger `step` leaves fewer values")
         }
     }

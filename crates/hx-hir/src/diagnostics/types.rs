@@ -14,7 +14,7 @@ use crate::{
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
     Some(match problem {
         TypeProblem::Mismatch { expr, found, wanted } => {
-            let message = format!("found {}, wanted {wanted}", found.what());
+            let message = format!("expected {wanted}, found {}", found.what());
             at.diagnostic(&codes::TYPE_MISMATCH, at.expr(*expr), message)
         }
         TypeProblem::Annotation { expr, found, wanted } => annotation(at, *expr, found, wanted),
@@ -44,18 +44,18 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::Roles { stmt, problem } => roles(at, *stmt, *problem),
         TypeProblem::RoleNumber { expr } => {
-            let message = "found a local of the body, wanted a number that the header knows";
+            let message = "expected a number that the header knows, found a local of the body";
             at.diagnostic(&codes::NOT_CONSTANT, at.expr(*expr), message)
                 .help("numbers, constants and compile-time parameters are known when a block starts")
         }
         TypeProblem::NotUniform { expr } => {
-            let message = "found a tensor, wanted a condition that is the same for all threads";
+            let message = "expected a condition that is the same for all threads, found a tensor";
             at.diagnostic(&codes::NOT_UNIFORM, at.expr(*expr), message)
                 .help("`where(condition, x, y)` chooses element by element")
         }
         TypeProblem::Pattern { pat, found, wanted } => {
             let plural = if *wanted == 1 { "" } else { "s" };
-            let message = format!("found {}, wanted {wanted} part{plural}", found.what());
+            let message = format!("found {}, expected {wanted} part{plural}", found.what());
             at.diagnostic(&codes::PATTERN_MISMATCH, at.pat(*pat), message)
         }
         TypeProblem::Member { expr, base, name } => member(at, *expr, base, name),
@@ -95,15 +95,15 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
 fn annotation(at: &Reporter<'_>, expr: ExprId, found: &Ty, wanted: &Ty) -> Diagnostic {
     let (code, message) = match (found, wanted) {
         (Ty::DType(a), Ty::DType(b)) => {
-            (&codes::DTYPE_MISMATCH, format!("found elements of type `{a}`, wanted `{b}`"))
+            (&codes::DTYPE_MISMATCH, format!("expected `{b}`, found elements of type `{a}`"))
         }
         (Ty::Tensor(a), Ty::Tensor(b)) if a.elem.differs(&b.elem) => {
-            (&codes::DTYPE_MISMATCH, format!("found `{found}`, wanted `{wanted}`"))
+            (&codes::DTYPE_MISMATCH, format!("expected `{wanted}`, found `{found}`"))
         }
         (Ty::Tensor(_), Ty::Tensor(_)) => {
-            (&codes::SHAPE_MISMATCH, format!("found `{found}`, wanted `{wanted}`"))
+            (&codes::SHAPE_MISMATCH, format!("expected `{wanted}`, found `{found}`"))
         }
-        _ => (&codes::TYPE_MISMATCH, format!("found {}, wanted {}", found.what(), wanted.what())),
+        _ => (&codes::TYPE_MISMATCH, format!("found {}, expected {}", found.what(), wanted.what())),
     };
     at.diagnostic(code, at.expr(expr), message)
 }
@@ -112,7 +112,7 @@ fn annotation(at: &Reporter<'_>, expr: ExprId, found: &Ty, wanted: &Ty) -> Diagn
 fn memory(at: &Reporter<'_>, expr: ExprId, found: MemorySpace, wanted: &str, operation: &str) -> Diagnostic {
     let space = space_word(found);
     let quoted = if operation.contains(' ') { operation.to_owned() } else { format!("`{operation}`") };
-    let message = format!("found a {space} tensor, wanted a {wanted} one for {quoted}");
+    let message = format!("found a {space} tensor, expected a {wanted} one for {quoted}");
     let diagnostic = at.diagnostic(&codes::WRONG_MEMORY, at.expr(expr), message);
     match wanted {
         "register" if operation == "=" => {
@@ -232,14 +232,16 @@ fn roles(at: &Reporter<'_>, stmt: StmtId, problem: RolesProblem) -> Diagnostic {
     let whole = at.stmt_word(stmt);
     let found = |message: &str| at.diagnostic(&codes::MISPLACED_ROLES, whole, message);
     match problem {
-        RolesProblem::InFunction => found("found `warp_groups` in a function, wanted it in a kernel")
+        RolesProblem::InFunction => found("found `warp_groups` in a function, expected it in a kernel")
             .help("a function can be called from the body of a role"),
         RolesProblem::Inside => found("found `warp_groups` inside of another statement")
             .help("it is the last statement of the kernel's body; a loop can stand in the body of each role"),
         RolesProblem::NotLast => found("found `warp_groups` before the last statement of the kernel").help(
             "each role runs to the end of the kernel: move what follows into the roles, or before them",
         ),
-        RolesProblem::NoRole => found("found `warp_groups` without a role, wanted `producer` or `consumer`"),
+        RolesProblem::NoRole => {
+            found("expected `producer` or `consumer`, found `warp_groups` without a role")
+        }
         RolesProblem::Binder(pat) => {
             let message = "found a name for the number of a group in a role whose groups run together";
             at.diagnostic(&codes::MISPLACED_ROLES, at.pat(pat), message)

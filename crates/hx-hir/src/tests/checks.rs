@@ -15,7 +15,7 @@ fn arguments_of_primitives() {
               note: `register_tensor(dtype, shape, layout: …)`
               help: `layout` is near in spelling
               fix: replace it by `layout` (`layot` → `layout`)
-            error[HX0201]: found 3 arguments, wanted 2
+            error[HX0201]: expected 2, found 3 arguments
               copy(a, c, r);
                          ^ `copy` takes 2 arguments
               note: `copy(src, dst)`
@@ -23,7 +23,7 @@ fn arguments_of_primitives() {
               fill(r);
               ^^^^^^^
               note: `fill(t, x)`
-            error[HX0201]: found 1 argument, wanted 0
+            error[HX0201]: expected 0, found 1 argument
               sync(1);
                    ^ `sync` takes 0 arguments
               note: `sync()`
@@ -48,7 +48,7 @@ fn an_index_that_leaves_modes_out_shows_the_tensor() {
               let x = load(t[.., 0]);
                   ^
               fix: rename it to `_x` (`x` → `_x`)
-            error[HX0209]: found `(m + BM - 1) / BM`, which is known only at launch, wanted a compile-time value
+            error[HX0209]: expected a compile-time value, found `(m + BM - 1) / BM`, which is known only at launch
               let x = load(t[.., 0]);
                            ^^^^^^^^
               let x = load(t[.., 0]);
@@ -60,7 +60,7 @@ fn an_index_that_leaves_modes_out_shows_the_tensor() {
               let w = load(v);
                   ^
               fix: rename it to `_w` (`w` → `_w`)
-            error[HX0209]: found `(m + BM - 1) / BM`, which is known only at launch, wanted a compile-time value
+            error[HX0209]: expected a compile-time value, found `(m + BM - 1) / BM`, which is known only at launch
               let w = load(v);
                            ^
               let v = t[.., ..];
@@ -68,7 +68,7 @@ fn an_index_that_leaves_modes_out_shows_the_tensor() {
               let t = tile(a, [BM, BK]);
                       ----------------- made here
               help: a mode without an index stays whole: an integer in its place drops it, as in `t[.., i]`
-            error[HX0205]: found the shape `[BM, BK]`, wanted `[BM, BK, (k + BK - 1) / BK]`
+            error[HX0205]: expected `[BM, BK, (k + BK - 1) / BK]`, found the shape `[BM, BK]`
               copy(r, tile(c, [BM, BK])[.., .., 0]);
               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
               copy(r, tile(c, [BM, BK])[.., .., 0]);
@@ -82,7 +82,7 @@ fn an_index_that_leaves_modes_out_shows_the_tensor() {
               let y = t[0, 0, 0, 0, 0];
                   ^
               fix: rename it to `_y` (`y` → `_y`)
-            error[HX0206]: found 5 indices, wanted at most 4
+            error[HX0206]: found 5 indices, expected at most 4
               let y = t[0, 0, 0, 0, 0];
                       ^^^^^^^^^^^^^^^^
               let y = t[0, 0, 0, 0, 0];
@@ -104,7 +104,7 @@ fn what_new_modes_would_broadcast_is_offered() {
               let s = t + b * 2.0;
                   ^
               fix: rename it to `_s` (`s` → `_s`)
-            error[HX0205]: found the shape `[64, 32]`, wanted `[32]`
+            error[HX0205]: expected `[32]`, found the shape `[64, 32]`
               let s = t + b * 2.0;
                       ^^^^^^^^^^^
               let s = t + b * 2.0;
@@ -116,7 +116,7 @@ fn what_new_modes_would_broadcast_is_offered() {
               let u = t * c;
                   ^
               fix: rename it to `_u` (`u` → `_u`)
-            error[HX0205]: found the shape `[64, 32]`, wanted `[64]`
+            error[HX0205]: expected `[64]`, found the shape `[64, 32]`
               let u = t * c;
                       ^^^^^
               let u = t * c;
@@ -129,7 +129,7 @@ fn what_new_modes_would_broadcast_is_offered() {
               let m = max(b, q);
                   ^
               fix: rename it to `_m` (`m` → `_m`)
-            error[HX0205]: found the shape `[32]`, wanted `[32, 32]`
+            error[HX0205]: expected `[32, 32]`, found the shape `[32]`
               let m = max(b, q);
                       ^^^^^^^^^
               let m = max(b, q);
@@ -143,7 +143,7 @@ fn what_new_modes_would_broadcast_is_offered() {
               let n = t + register_tensor(f32, [16]);
                   ^
               fix: rename it to `_n` (`n` → `_n`)
-            error[HX0205]: found the shape `[64, 32]`, wanted `[16]`
+            error[HX0205]: expected `[16]`, found the shape `[64, 32]`
               let n = t + register_tensor(f32, [16]);
                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
               let n = t + register_tensor(f32, [16]);
@@ -215,12 +215,12 @@ main {
 }
 ",
         expect![[r#"
-            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+            error[HX0202]: expected `NAME = value`, found a compile-time argument without a name
                   k<32, f16>(1);
                     ^^
               help: the names belong to the call: `k<BM = …, T = …>(…)`
               fix: name them (`` → `BM = `, `` → `T = `)
-            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+            error[HX0202]: expected `NAME = value`, found a compile-time argument without a name
                   k<32, f16>(1);
                         ^^^
               help: the names belong to the call: `k<BM = …, T = …>(…)`
@@ -229,16 +229,16 @@ main {
                   let r = k<32>(1);
                       ^
               fix: rename it to `_r` (`r` → `_r`)
-            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+            error[HX0202]: expected `NAME = value`, found a compile-time argument without a name
                   let r = k<32>(1);
                             ^^
               help: the names belong to the call: `k<BM = …, T = …>(…)`
               fix: name it `BM` (`` → `BM = `)
-            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+            error[HX0202]: expected `NAME = value`, found a compile-time argument without a name
                   none<3>(1);
                        ^
               help: `none` has no compile-time parameters
-            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+            error[HX0202]: expected `NAME = value`, found a compile-time argument without a name
                   print<3>(1);
                         ^
               help: `print` has no compile-time parameters
@@ -281,26 +281,26 @@ fn copies_want_equal_tiles() {
             "let r = register_tensor(f16, [64, 16]);\nlet q = register_tensor(f32, [64, 8]);\ncopy(r, q);\nq = r;",
         ),
         expect![[r#"
-            error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
+            error[HX0205]: expected `[64, 8]`, found the shape `[64, 16]`
               copy(r, q);
               ^^^^^^^^^^
               copy(r, q);
                    - this has the shape `[64, 16]`
               copy(r, q);
                       - this has the shape `[64, 8]`
-            error[HX0204]: found elements of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found elements of type `f16`
               copy(r, q);
                    ^ this is `f16`
               copy(r, q);
                       - this is `f32`
               fix: convert it with `cast(…, f32)` (`r` → `cast(r, f32)`)
-            error[HX0204]: found elements of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found elements of type `f16`
               q = r;
                   ^ this is `f16`
               q = r;
               - this is `f32`
               fix: convert it with `cast(…, f32)` (`r` → `cast(r, f32)`)
-            error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
+            error[HX0205]: expected `[64, 8]`, found the shape `[64, 16]`
               q = r;
                   ^
               q = r;
@@ -319,7 +319,7 @@ fn gemm_wants_its_shapes() {
              gemm(z, x, y);\ngemm(z, x, y.T);\ngemm(x, z);\ngemm(z, x, cast(y.T, bf16));\ngemm(z, a, y.T);",
         ),
         expect![[r#"
-            error[HX0205]: found N = `16`, wanted `32`
+            error[HX0205]: expected `32`, found N = `16`
               gemm(z, x, y);
                          ^ N is `16` here
               gemm(z, x, y);
@@ -329,13 +329,13 @@ fn gemm_wants_its_shapes() {
               gemm(x, z);
               ^^^^^^^^^^
               note: `gemm(c, a, b, warps: …)`
-            error[HX0204]: found elements of type `bf16`, wanted `f16`
+            error[HX0204]: expected `f16`, found elements of type `bf16`
               gemm(z, x, cast(y.T, bf16));
                          ^^^^^^^^^^^^^^^ this is `bf16`
               gemm(z, x, cast(y.T, bf16));
                       - this is `f16`
               fix: convert it with `cast(…, f16)` (`cast(y.T, bf16)` → `cast(cast(y.T, bf16), f16)`)
-            error[HX0215]: found a global tensor, wanted a register or shared one for `gemm`
+            error[HX0215]: found a global tensor, expected a register or shared one for `gemm`
               gemm(z, a, y.T);
                       ^
               help: `load` moves a tile of known extents into registers: `load(tile(x, [64, 64])[.., .., i, j])`
@@ -351,20 +351,20 @@ fn elementwise_operations() {
              let _q = x * register_tensor(f16, [64, 16]);\nlet _r = tile(a, [64, 16])[.., .., 0, 0] * 2.0;\nlet _s = x @ y;\nlet _t = x + \"a\";",
         ),
         expect![[r#"
-            error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
+            error[HX0205]: expected `[64, 8]`, found the shape `[64, 16]`
               let _p = x + y;
                        ^^^^^
               let _p = x + y;
                        - this has the shape `[64, 16]`
               let _p = x + y;
                            - this has the shape `[64, 8]`
-            error[HX0204]: found elements of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found elements of type `f16`
               let _q = x * register_tensor(f16, [64, 16]);
                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is `f16`
               let _q = x * register_tensor(f16, [64, 16]);
                        - this is `f32`
               fix: convert it with `cast(…, f32)` (`register_tensor(f16, [64, 16])` → `cast(register_tensor(f16, [64, 16]), f32)`)
-            error[HX0215]: found a global tensor, wanted a register one for `*`
+            error[HX0215]: found a global tensor, expected a register one for `*`
               let _r = tile(a, [64, 16])[.., .., 0, 0] * 2.0;
                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
               fix: move it into registers with `load(…)` (`tile(a, [64, 16])[.., .., 0, 0]` → `load(tile(a, [64, 16])[.., .., 0, 0])`)
@@ -429,36 +429,36 @@ fn indices_and_ranks() {
              let _f = c.transpose;\nlet _g = tile(c, [8]);\nlet [_x, _y, _z] = block_idx;\nlet (_u, _v) = 3;",
         ),
         expect![[r#"
-            error[HX0206]: found 5 indices, wanted at most 4
+            error[HX0206]: found 5 indices, expected at most 4
               let _a = t[0, 0, 0, 0, 0];
                        ^^^^^^^^^^^^^^^^
               let _a = t[0, 0, 0, 0, 0];
                        - this has the shape `[8, 8, (m + 7) / 8, (k + 7) / 8]`
               let t = tile(c, [8, 8]);
                       --------------- made here
-            error[HX0211]: found the index `8`, wanted one below `8`
+            error[HX0211]: found the index `8`, expected one below `8`
               let _b = t[8];
                          ^
-            error[HX0211]: found the index `-1`, wanted one of 0 or more
+            error[HX0211]: found the index `-1`, expected one of 0 or more
               let _c = t[-1];
                          ^^
-            error[HX0203]: found a floating-point number, wanted an integer or a range
+            error[HX0203]: expected an integer or a range, found a floating-point number
               let _d = t[1.5];
                          ^^^
-            error[HX0206]: found 1, wanted at least 2 modes for `.T`
+            error[HX0206]: expected at least 2 modes for `.T`, found 1
               let _e = e.T;
                        ^
             error[HX0213]: a global tensor has nothing called `transpose`
               let _f = c.transpose;
                          ^^^^^^^^^
               fix: swap the last two modes with `.T` (`transpose` → `T`)
-            error[HX0206]: found 1, wanted 2, one for each mode of `[m, k]`
+            error[HX0206]: expected 2, one for each mode of `[m, k]`, found 1
               let _g = tile(c, [8]);
                                ^^^
-            error[HX0223]: found an array of 2, wanted 3 parts
+            error[HX0223]: found an array of 2, expected 3 parts
               let [_x, _y, _z] = block_idx;
                   ^^^^^^^^^^^^
-            error[HX0223]: found an integer, wanted 2 parts
+            error[HX0223]: found an integer, expected 2 parts
               let (_u, _v) = 3;
                   ^^^^^^^^
         "#]],
@@ -470,17 +470,17 @@ fn shapes_are_compile_time_and_positive() {
     check(
         &kernel("let _r = register_tensor(f16, [m, 0]);\nlet _s = shared_tensor(BM, [8, 2.0]);"),
         expect![[r#"
-            error[HX0209]: found `m`, which is known only at launch, wanted a compile-time value
+            error[HX0209]: expected a compile-time value, found `m`, which is known only at launch
               let _r = register_tensor(f16, [m, 0]);
                                              ^
               help: numbers, constants and compile-time parameters are known at compile time
-            error[HX0205]: found the extent `0`, wanted a positive one
+            error[HX0205]: found the extent `0`, expected a positive one
               let _r = register_tensor(f16, [m, 0]);
                                                 ^
-            error[HX0203]: found an integer, wanted an element type
+            error[HX0203]: expected an element type, found an integer
               let _s = shared_tensor(BM, [8, 2.0]);
                                      ^^
-            error[HX0203]: found a floating-point number, wanted an integer
+            error[HX0203]: expected an integer, found a floating-point number
               let _s = shared_tensor(BM, [8, 2.0]);
                                              ^^^
         "#]],
@@ -494,14 +494,14 @@ fn conditions_are_uniform() {
             "let x = register_tensor(f32, [8]);\nif x > 0.0 { sync(); }\nwhile m { sync(); }\nfor i in m { fill(x, i); }",
         ),
         expect![[r#"
-            error[HX0214]: found a tensor, wanted a condition that is the same for all threads
+            error[HX0214]: expected a condition that is the same for all threads, found a tensor
               if x > 0.0 { sync(); }
                  ^^^^^^^
               help: `where(condition, x, y)` chooses element by element
-            error[HX0203]: found an integer, wanted a truth value
+            error[HX0203]: expected a truth value, found an integer
               while m { sync(); }
                     ^
-            error[HX0203]: found an integer, wanted a range `a..b` or a counter
+            error[HX0203]: expected a range `a..b` or a counter, found an integer
               for i in m { fill(x, i); }
                        ^
         "#]],
@@ -524,32 +524,32 @@ fn headers() {
     check(
         "kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}\n",
         expect![[r#"
-        error[HX0203]: found an integer, wanted a truth value
-          kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
-                                    ^^^^^
-        error[HX0220]: found 4 axes, wanted 1 to 3
-          kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
-                                               ^^^^^^^^^^^^
-        error[HX0506]: found 100 threads, wanted a multiple of 32
-          kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
-                                                                    ^^^
-          fix: replace it by `96` (`100` → `96`)
-          fix: replace it by `128` (`100` → `128`)
-    "#]],
+            error[HX0203]: expected a truth value, found an integer
+              kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
+                                        ^^^^^
+            error[HX0220]: found 4 axes, expected 1 to 3
+              kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
+                                                   ^^^^^^^^^^^^
+            error[HX0506]: found 100 threads, expected a multiple of 32
+              kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
+                                                                        ^^^
+              fix: replace it by `96` (`100` → `96`)
+              fix: replace it by `128` (`100` → `128`)
+        "#]],
     );
     check(
         "kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}\n",
         expect![[r#"
-            error[HX0203]: found an integer, wanted an element type
+            error[HX0203]: found an integer, expected an element type
               kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
                                  ^
-            error[HX0206]: found 2, wanted 1, one stride for each dimension
+            error[HX0206]: expected 1, one stride for each dimension, found 2
               kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
                                               ^^^^^^
-            error[HX0203]: found a floating-point number, wanted an integer
+            error[HX0203]: expected an integer, found a floating-point number
               kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
                                                            ^^^
-            error[HX0502]: found 2048 threads, wanted at most 1024
+            error[HX0502]: found 2048 threads, expected at most 1024
               kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
                                                                        ^^^^
               fix: replace it by `1024` (`2048` → `1024`)
@@ -558,11 +558,11 @@ fn headers() {
     check(
         "kernel f(a: f16[m]) grid [1] threads m {}\n",
         expect![[r#"
-        error[HX0209]: found `m`, which is known only at launch, wanted a compile-time value
-          kernel f(a: f16[m]) grid [1] threads m {}
-                                               ^
-          help: numbers, constants and compile-time parameters are known at compile time
-    "#]],
+            error[HX0209]: expected a compile-time value, found `m`, which is known only at launch
+              kernel f(a: f16[m]) grid [1] threads m {}
+                                                   ^
+              help: numbers, constants and compile-time parameters are known at compile time
+        "#]],
     );
 }
 
@@ -571,7 +571,7 @@ fn constants() {
     check(
         "const A: layout = 64;\nconst B: i8 = 300;\nconst C = 64 / 0;\nconst D = \"a\" * 2.0;\nconst E: f32 = 1;\nconst F = A(2);\n",
         expect![[r#"
-            error[HX0203]: found an integer, wanted a layout
+            error[HX0203]: found an integer, expected a layout
               const A: layout = 64;
                                 ^^
             error[HX0216]: found 300, which `i8` cannot hold
@@ -583,7 +583,7 @@ fn constants() {
             error[HX0218]: `*` has no meaning between a string and a floating-point number
               const D = "a" * 2.0;
                         ^^^^^^^^^
-            error[HX0105]: found `A`, which is a layout, wanted a function
+            error[HX0105]: expected a function, found `A`, which is a layout
               const F = A(2);
                         ^
         "#]],
@@ -600,21 +600,21 @@ fn calls_of_functions() {
          let r = register_tensor(f32, [8]);\nlet s = scale<N = 2>(r, 2.0);\nlet _t = scale<K = 2>(s, r, 1.0);\nlet _u = half(a);\n\
          row(register_tensor(f16, [8]));\nscale(r, 1.0);\nf(a);\n}\n",
         expect![[r#"
-            error[HX0204]: found `register f32[M]`, wanted `register f16[M]`
+            error[HX0204]: expected `register f16[M]`, found `register f32[M]`
               fn half(x: register f32[M]) -> f16[M] { x }
                                                       ^
             error[HX0202]: `scale` has no compile-time parameter `K`
               let _t = scale<K = 2>(s, r, 1.0);
                              ^
               help: it has `N`
-            error[HX0201]: found 3 arguments, wanted 2
+            error[HX0201]: expected 2, found 3 arguments
               let _t = scale<K = 2>(s, r, 1.0);
                                           ^^^ `scale` takes 2 arguments
-            error[HX0215]: found a global tensor, wanted a register one for this parameter
+            error[HX0215]: found a global tensor, expected a register one for this parameter
               let _u = half(a);
                             ^
               help: `load` moves a tile of known extents into registers: `load(tile(x, [64, 64])[.., .., i, j])`
-            error[HX0215]: found a register tensor, wanted a shared one for this parameter
+            error[HX0215]: found a register tensor, expected a shared one for this parameter
               row(register_tensor(f16, [8]));
                   ^^^^^^^^^^^^^^^^^^^^^^^^^
             warning[HX0221]: nothing takes this value: a register tensor
@@ -635,17 +635,17 @@ fn assignments() {
             "let x = register_tensor(f32, [8]);\nlet y = shared_tensor(f32, [8]);\ny = x;\nm = 3;\nx = 1.0;\nx *= 2.0;\nlet n = 1;\nn += 1;\nn = 2.5;",
         ),
         expect![[r#"
-            error[HX0215]: found a shared tensor, wanted a register one for `=`
+            error[HX0215]: found a shared tensor, expected a register one for `=`
               y = x;
               ^
               help: `copy(src, dst)` writes to shared and global memory
             error[HX0207]: cannot assign to `m`: only register tensors, their parts and numbers bound by `let` can be assigned
               m = 3;
               ^
-            error[HX0203]: found a floating-point number, wanted a tensor
+            error[HX0203]: expected a tensor, found a floating-point number
               x = 1.0;
                   ^^^
-            error[HX0203]: found a floating-point number, wanted an integer
+            error[HX0203]: found a floating-point number, expected an integer
               n = 2.5;
                   ^^^
         "#]],
@@ -657,12 +657,12 @@ fn a_shape_cannot_mention_its_own_tensor() {
     check(
         "kernel k(x: f16[x], y: f16[z], z: f16[m]) grid [1] threads 32 {}",
         expect![[r#"
-        error[HX0203]: found a global tensor, wanted an integer
-          kernel k(x: f16[x], y: f16[z], z: f16[m]) grid [1] threads 32 {}
-                          ^
-        error[HX0203]: found a global tensor, wanted an integer
-          kernel k(x: f16[x], y: f16[z], z: f16[m]) grid [1] threads 32 {}
-                                     ^
-    "#]],
+            error[HX0203]: expected an integer, found a global tensor
+              kernel k(x: f16[x], y: f16[z], z: f16[m]) grid [1] threads 32 {}
+                              ^
+            error[HX0203]: expected an integer, found a global tensor
+              kernel k(x: f16[x], y: f16[z], z: f16[m]) grid [1] threads 32 {}
+                                         ^
+        "#]],
     );
 }

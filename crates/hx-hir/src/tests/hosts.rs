@@ -25,7 +25,7 @@ fn launches_are_checked_as_far_as_the_text_goes() {
                 ^^
               help: `BM` is near in spelling
               fix: replace it by `BM` (`BN` → `BM`)
-            error[HX0201]: found 3 arguments, wanted 2
+            error[HX0201]: expected 2, found 3 arguments
               f<BM = 2>(a, a, a);
                               ^ `f` takes 2 arguments
             error[HX0222]: `assert_close` lacks the argument `y`

@@ -41,7 +41,7 @@ fn names_end_with_their_block() {
     check(
         &kernel("for i in 0..2 { let x = i; fill(load(a[x..x + 1, ..]), 0.0); }\nlet y = x;"),
         expect![[r#"
-            error[HX0209]: found `k`, which is known only at launch, wanted a compile-time value
+            error[HX0209]: expected a compile-time value, found `k`, which is known only at launch
               for i in 0..2 { let x = i; fill(load(a[x..x + 1, ..]), 0.0); }
                                                    ^^^^^^^^^^^^^^^
               help: numbers, constants and compile-time parameters are known at compile time
@@ -478,7 +478,7 @@ fn a_function_cannot_call_itself() {
               fn f(x: f32[g(4)]) -> i32 {
                           - `f` calls `g` here
               help: a `fn` is inlined where it is called, so it cannot call itself: a loop can repeat its work
-            error[HX0203]: found an integer, wanted a tensor
+            error[HX0203]: expected a tensor, found an integer
                   f(n)
                     ^
         "#]],
@@ -578,11 +578,11 @@ test \"t\" {
                                                                       ^^^
               note: the kernel `max` hides the built-in `max`: give it another name to use both
               help: kernels are launched in `test`, `bench` and `main`; a tile function is a `fn`
-            error[HX0201]: found 2 arguments, wanted 1
+            error[HX0201]: expected 1, found 2 arguments
               kernel k(y: mut f32[m]) grid [1] threads 32 { fill(y, exp(1.0, 2.0)); let copy = 3; copy(y, y); }
                                                                              ^^^ `exp` takes 1 argument
               note: the fn `exp` hides the built-in `exp`: give it another name to use both
-            error[HX0105]: found `copy`, which is an integer, wanted a function
+            error[HX0105]: expected a function, found `copy`, which is an integer
               kernel k(y: mut f32[m]) grid [1] threads 32 { fill(y, exp(1.0, 2.0)); let copy = 3; copy(y, y); }
                                                                                                   ^^^^
               note: the local `copy` hides the built-in `copy`: give it another name to use both

@@ -20,10 +20,10 @@ kernel fixed() grid [1] threads 128 {
 }
 ",
         expect![[r#"
-            error[HX0203]: found turns, wanted a pipeline
+            error[HX0203]: expected a pipeline, found turns
                   f(turns(), pipeline(2), c);
                     ^^^^^^^
-            error[HX0203]: found a pipeline, wanted turns
+            error[HX0203]: expected turns, found a pipeline
                   f(turns(), pipeline(2), c);
                              ^^^^^^^^^^^
             error[HX0207]: cannot assign to `order`: compile time fixes the turns that a name means
@@ -84,7 +84,7 @@ fn roles_stand_at_the_end_of_a_kernel() {
               kernel counted(y: mut f32[m]) grid [1] threads 128 {
                                                              ^^^
               help: leave it out: a block has 128 threads for each group of its roles
-            error[HX0209]: found a local of the body, wanted a number that the header knows
+            error[HX0209]: expected a number that the header knows, found a local of the body
                       consumer n (g) { let h = g; }
                                ^
               help: numbers, constants and compile-time parameters are known when a block starts

@@ -36,25 +36,25 @@ kernel right<A = 1, T: type = f16, F: bool = true>(c: mut T[m])
                                   ^^
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                               -- listed here first
-            error[HX0203]: found a floating-point number, wanted an integer
+            error[HX0203]: expected an integer, found a floating-point number
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                       ^^^
-            error[HX0209]: found a value that only an instance or a launch knows, wanted a constant
+            error[HX0209]: expected a constant, found a value that only an instance or a launch knows
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                            ^
               help: write a number, `true` or `false`, an element type, or what follows from constants
-            error[HX0203]: found a range for `T`, wanted a list with an element type in each place
+            error[HX0203]: expected a list with an element type in each place, found a range for `T`
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                     ^^^^
               help: only integers have ranges
-            error[HX0203]: found an integer, wanted `true` or `false`
+            error[HX0203]: expected `true` or `false`, found an integer
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                                    ^
-            error[HX0203]: `W` is a layout, wanted a parameter that can be tuned
+            error[HX0203]: `W` is a layout, expected a parameter that can be tuned
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                                        ^
               help: integers, `bool` and `type` can be tuned
-            error[HX0109]: found `m`, a dimension of the launch, wanted a compile-time parameter
+            error[HX0109]: expected a compile-time parameter, found `m`, a dimension of the launch
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                                                     ^
               help: `tune` names parameters between `<` and `>`
@@ -72,19 +72,19 @@ kernel right<A = 1, T: type = f16, F: bool = true>(c: mut T[m])
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                                                                                      ^
               help: its compile-time parameters without an axis are `N`
-            error[HX0228]: found the step 0, wanted at least 1
+            error[HX0228]: found the step 0, expected at least 1
                   tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
                                            ^
               help: values are tried from the start of the range upwards
-            error[HX0228]: found no values, wanted at least one
+            error[HX0228]: found no values, expected at least one
                   tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
                                                    ^^^^^
               help: `a..b` ends before `b`, `a..=b` includes it
-            error[HX0228]: found an open range, wanted one with both ends
+            error[HX0228]: found an open range, expected one with both ends
                   tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
                                                                ^^^
               help: write `2..=6`, or `2..7` without the end
-            error[HX0228]: found 1000000 values, wanted at most 100000
+            error[HX0228]: found 1000000 values, expected at most 100000
                   tune A in 64..=MOST step 0, B in 5..=4, C in 1.., D in 0..1000000
                                                                          ^^^^^^^^^^
               help: a larger `step` leaves fewer values

@@ -193,15 +193,15 @@ test \"a\" {
     k(B: 256);
 }",
         expect![[r#"
-            error[HX0202]: `B` is a compile-time parameter of `k`, wanted an argument
+            error[HX0202]: `B` is a compile-time parameter of `k`, expected an argument
                   k(x, B: 256);
                        ^
               fix: give it before the arguments: `<B = 256>` (`` → `<B = 256>`, `, B: 256` → ``)
-            error[HX0202]: `B` is a compile-time parameter of `k`, wanted an argument
+            error[HX0202]: `B` is a compile-time parameter of `k`, expected an argument
                   k<S = 3>(B: 256, x);
                            ^
               fix: give it before the arguments: `<B = 256>` (`` → `, B = 256`, `B: 256, ` → ``)
-            error[HX0202]: `B` is a compile-time parameter of `k`, wanted an argument
+            error[HX0202]: `B` is a compile-time parameter of `k`, expected an argument
                   k(B: 256);
                     ^
               fix: give it before the arguments: `<B = 256>` (`` → `<B = 256>`, `B: 256` → ``)
@@ -218,7 +218,7 @@ fn calls_of_types_are_conversions() {
     fill(load(x), float(\"-inf\"));
 }",
         expect![[r#"
-            error[HX0105]: found `f32`, which is an element type, wanted a function
+            error[HX0105]: expected a function, found `f32`, which is an element type
                   copy(f32(load(x)), y);
                        ^^^
               fix: convert it with `cast(…, f32)` (`f32(load(x))` → `cast(load(x), f32)`)
@@ -251,43 +251,43 @@ fn the_operand_in_registers_is_the_one_to_convert() {
     copy(load(a), c);
 }",
         expect![[r#"
-            error[HX0204]: found elements of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found elements of type `f16`
                   gemm(acc, register_tensor(f32, [64, 64]), sa);
                                                             ^^ this is `f16`
                   gemm(acc, register_tensor(f32, [64, 64]), sa);
                             ------------------------------ this is `f32`
               fix: convert it with `cast(…, f16)` (`register_tensor(f32, [64, 64])` → `cast(register_tensor(f32, [64, 64]), f16)`)
-            error[HX0204]: found elements of type `f32`, wanted `f16`
+            error[HX0204]: expected `f16`, found elements of type `f32`
                   gemm(acc, sa, register_tensor(f32, [64, 64]));
                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is `f32`
                   gemm(acc, sa, register_tensor(f32, [64, 64]));
                             -- this is `f16`
               fix: convert it with `cast(…, f16)` (`register_tensor(f32, [64, 64])` → `cast(register_tensor(f32, [64, 64]), f16)`)
-            error[HX0204]: found elements of type `bf16`, wanted `f16`
+            error[HX0204]: expected `f16`, found elements of type `bf16`
                   gemm(acc, sa, sb);
                                 ^^ this is `bf16`
                   gemm(acc, sa, sb);
                             -- this is `f16`
               help: make both tensors with one element type: converting an operand in shared memory moves it through registers
-            error[HX0204]: found elements of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found elements of type `f16`
                   gemm(acc, register_tensor(f32, [64, 64]), register_tensor(f16, [64, 64]));
                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is `f16`
                   gemm(acc, register_tensor(f32, [64, 64]), register_tensor(f16, [64, 64]));
                             ------------------------------ this is `f32`
               fix: convert it with `cast(…, f16)` (`register_tensor(f32, [64, 64])` → `cast(register_tensor(f32, [64, 64]), f16)`)
-            error[HX0204]: found elements of type `f32`, wanted `f16`
+            error[HX0204]: expected `f16`, found elements of type `f32`
                   let _wide = load(a) + acc;
                                         ^^^ this is `f32`
                   let _wide = load(a) + acc;
                               ------- this is `f16`
               fix: convert it with `cast(…, f32)` (`load(a)` → `cast(load(a), f32)`)
-            error[HX0204]: found elements of type `bf16`, wanted `f16`
+            error[HX0204]: expected `f16`, found elements of type `bf16`
                   let _same = load(a) + load(b);
                                         ^^^^^^^ this is `bf16`
                   let _same = load(a) + load(b);
                               ------- this is `f16`
               fix: convert it with `cast(…, f16)` (`load(b)` → `cast(load(b), f16)`)
-            error[HX0204]: found elements of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found elements of type `f16`
                   copy(load(a), c);
                        ^^^^^^^ this is `f16`
                   copy(load(a), c);

@@ -261,10 +261,10 @@ fn blocks(
     let t = args.required("x")?.tensor()?;
     let layout = match args.required("layout")? {
         Value::Layout(l) => l,
-        other => return Err(HostError::ty(format!("found {}, wanted a layout", other.kind()))),
+        other => return Err(HostError::ty(format!("expected a layout, found {}", other.kind()))),
     };
     let hx_layout::expr::Value::Layout(block) = &*layout else {
-        let message = format!("found {}, wanted a layout `shape : stride`", layout.kind());
+        let message = format!("found {}, expected a layout `shape : stride`", layout.kind());
         return Err(HostError::ty(message));
     };
     moved(&t, &block.layout).map(Value::Tensor)
@@ -568,7 +568,7 @@ fn reshape_target(shape: &Value, count: usize) -> HostResult<Vec<usize>> {
     let known = dims.iter().filter(|&&d| d != -1).try_fold(1i64, |n, &d| n.checked_mul(d)).unwrap_or(0);
     let rest = if known > 0 { count as i64 / known } else { 0 };
     let extent = |d: i64| usize::try_from(if d == -1 { rest } else { d });
-    dims.iter().map(|&d| extent(d).map_err(|_| HostError::shape(format!("{d} is no extent")))).collect()
+    dims.iter().map(|&d| extent(d).map_err(|_| HostError::shape(format!("{d} is not an extent")))).collect()
 }
 
 fn length(x: &Value) -> HostResult<Value> {
@@ -588,12 +588,12 @@ fn to_int(x: &Value) -> HostResult<Value> {
         Value::Int(_) => Ok(x.clone()),
         Value::Bool(b) => Ok(Value::Int(i64::from(*b))),
         Value::Float(f) if f.is_finite() && f.abs() < 9.2e18 => Ok(Value::Int(f.trunc() as i64)),
-        Value::Float(f) => Err(HostError::arithmetic(format!("{f} is no i64"))),
+        Value::Float(f) => Err(HostError::arithmetic(format!("{f} is not an i64"))),
         Value::Str(s) => {
             let parsed = s.trim().parse().map(Value::Int);
-            parsed.map_err(|_| HostError::call(format!("`{s}` is no whole number")))
+            parsed.map_err(|_| HostError::call(format!("`{s}` is not a whole number")))
         }
-        other => Err(HostError::ty(format!("{} is no number", other.kind()))),
+        other => Err(HostError::ty(format!("{} is not a number", other.kind()))),
     }
 }
 
@@ -603,8 +603,8 @@ fn to_float(x: &Value) -> HostResult<Value> {
         Value::Float(_) => Ok(x.clone()),
         Value::Str(s) => {
             let parsed = s.trim().parse().map(Value::Float);
-            parsed.map_err(|_| HostError::call(format!("`{s}` is no number")))
+            parsed.map_err(|_| HostError::call(format!("`{s}` is not a number")))
         }
-        other => Err(HostError::ty(format!("{} is no number", other.kind()))),
+        other => Err(HostError::ty(format!("{} is not a number", other.kind()))),
     }
 }

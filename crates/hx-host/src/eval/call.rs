@@ -117,7 +117,7 @@ impl<'a> Frame<'_, 'a> {
                 }
             }
             Some(Resolution::Local(_) | Resolution::Binding(_)) => self.applied(id, callee, args),
-            Some(_) => Err(self.fail(callee, HostError::ty(format!("`{path}` is no function")))),
+            Some(_) => Err(self.fail(callee, HostError::ty(format!("`{path}` is not a function")))),
             None => Err(self.fail(callee, HostError::ty(format!("`{path}` means nothing here")))),
         }
     }
@@ -129,7 +129,7 @@ impl<'a> Frame<'_, 'a> {
     fn applied(&mut self, id: ExprId, callee: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let called = self.expr(callee)?;
         let Value::Layout(layout) = &called else {
-            let error = HostError::ty(format!("{} is no function", called.kind()));
+            let error = HostError::ty(format!("{} is not a function", called.kind()));
             return Err(self.fail(callee, error.help("functions and kernels are called by name")));
         };
         let places: Vec<ExprId> = args.iter().map(|a| a.value).collect();

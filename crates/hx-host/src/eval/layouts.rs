@@ -64,7 +64,7 @@ fn to_algebra(value: &Value) -> HostResult<Algebra> {
         }
         Value::Layout(layout) => (**layout).clone(),
         Value::Str(text) => Algebra::Text(text.to_string()),
-        other => return Err(HostError::ty(format!("{} is no part of a layout", other.kind()))),
+        other => return Err(HostError::ty(format!("{} is not part of a layout", other.kind()))),
     })
 }
 

@@ -82,10 +82,10 @@ fn broken_files_say_what_is_wrong() {
         .assert_eq(&fail(&u64::MAX.to_le_bytes(), None));
     expect!["`DIR/x.safetensors`: not a valid .safetensors file: it ends within the header"]
         .assert_eq(&fail(&file("{}", &[])[..9], None));
-    expect!["`DIR/x.safetensors`: not a valid .safetensors file: the header is no JSON: expected value at line 1 column 1"].assert_eq(&header("hello"));
-    expect!["`DIR/x.safetensors`: not a valid .safetensors file: the header is no JSON object"]
+    expect!["`DIR/x.safetensors`: not a valid .safetensors file: the header is not JSON: expected value at line 1 column 1"].assert_eq(&header("hello"));
+    expect!["`DIR/x.safetensors`: not a valid .safetensors file: the header is not JSON object"]
         .assert_eq(&header("[]"));
-    expect!["`DIR/x.safetensors`: not a valid .safetensors file: the header is no JSON: expected value at line 1 column 1"].assert_eq(&header("\u{7}"));
+    expect!["`DIR/x.safetensors`: not a valid .safetensors file: the header is not JSON: expected value at line 1 column 1"].assert_eq(&header("\u{7}"));
     expect!["`DIR/x.safetensors`: not a valid .safetensors file: in the entry of `w`, missing field `data_offsets`"].assert_eq(&header(r#"{"w": {"dtype": "F32", "shape": [1]}}"#));
     expect!["`DIR/x.safetensors`: not a valid .safetensors file: in the entry of `w`, unknown variant `F33`, expected one of `BOOL`, `F4`, `F6_E2M3`, `F6_E3M2`, `U8`, `I8`, `F8_E5M2`, `F8_E4M3`, `F8_E8M0`, `F8_E4M3FNUZ`, `F8_E5M2FNUZ`, `I16`, `U16`, `F16`, `BF16`, `I32`, `U32`, `F32`, `C64`, `F64`, `I64`, `U64`"].assert_eq(&header(r#"{"w": {"dtype": "F33", "shape": [1], "data_offsets": [0, 4]}}"#));
     expect!["`DIR/x.safetensors`: not a valid .safetensors file: `w` is F32[2], and its bytes are 0 to 4"]
@@ -100,7 +100,7 @@ fn broken_files_say_what_is_wrong() {
     ));
     let mut text = file(r#"{"w": {"dtype": "I8", "shape": [4], "data_offsets": [0, 4]}}"#, &[0; 4]);
     text[9] = 0xff;
-    expect!["`DIR/x.safetensors`: not a valid .safetensors file: the header is no text"]
+    expect!["`DIR/x.safetensors`: not a valid .safetensors file: the header is not text"]
         .assert_eq(&fail(&text, None));
 }
 

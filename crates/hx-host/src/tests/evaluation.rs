@@ -295,7 +295,7 @@ fn a_launch_that_is_refused_points_at_its_argument() {
     check(
         &with("scale<4>(x, x);"),
         expect![[r#"
-            HX0202 at `4`: found a compile-time argument without a name, wanted `NAME = value`
+            HX0202 at `4`: expected `NAME = value`, found a compile-time argument without a name
               help: the names belong to the call: `scale<BY = …>(…)`
         "#]],
     );

@@ -95,7 +95,7 @@ fn broken_files_say_what_is_wrong() {
         .assert_eq(&header("{'descr': '<f4', 'fortran_order': False}"));
     expect!["not a valid .npy file: the header has '[1]}' where '(' belongs"]
         .assert_eq(&header("{'descr': '<f4', 'fortran_order': False, 'shape': [1]}"));
-    expect!["not a valid .npy file: the shape holds something that is no extent"]
+    expect!["not a valid .npy file: the shape holds something that is not an extent"]
         .assert_eq(&header("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}"));
     expect!["a tensor of shape [4294967296, 4294967296] is too large for this machine"]
         .assert_eq(&header("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}"));

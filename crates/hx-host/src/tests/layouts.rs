@@ -49,21 +49,21 @@ fn layouts_are_computed_with() {
     check_main(
         "print(inverse(4 : 2));",
         expect![[r#"
-        HX0614 at `inverse(4 : 2)`: `4:2` is no permutation of 0..4: it reaches 0..1; `right_inverse` or `left_inverse` may do
-    "#]],
+            HX0614 at `inverse(4 : 2)`: `4:2` is not a permutation of 0..4: it reaches 0..1; `right_inverse` or `left_inverse` may do
+        "#]],
     );
     check_main(
         "print(f16 ∘ 4 : 1);",
         expect![[r#"
-        HX0614 at `f16 ∘ 4 : 1`: an element type is no part of a layout
-    "#]],
+            HX0614 at `f16 ∘ 4 : 1`: an element type is not part of a layout
+        "#]],
     );
     check_main(
         "let x = 3; print(x(1));",
         expect![[r#"
-        HX0614 at `x`: an integer is no function
-          help: functions and kernels are called by name
-    "#]],
+            HX0614 at `x`: an integer is not a function
+              help: functions and kernels are called by name
+        "#]],
     );
     check_main(
         "print(swizzle<3, 3>);",
@@ -74,7 +74,7 @@ fn layouts_are_computed_with() {
     check_main(
         "print(coalesce(4 : 1, 2, 3));",
         expect![[r#"
-            HX0201 at `3`: found 3 arguments, wanted 2
+            HX0201 at `3`: expected 2, found 3 arguments
               `coalesce(l, by?)`
         "#]],
     );

@@ -155,7 +155,7 @@ fn renaming_changes_every_use() {
     check_rename(
         &at("let s = cast", "let $0s = cast"),
         "let",
-        expect!["`let` is no name: names are made of ASCII letters, digits and `_`, and are no keywords"],
+        expect!["`let` is not a name: names are made of ASCII letters, digits and `_`, and are not keywords"],
     );
     check_rename(&at("cast(r, f32)", "ca$0st(r, f32)"), "x", expect!["`cast` is part of the language"]);
     check_rename("use std::math::LO$0G2E;\n", "L", expect!["`LOG2E` is defined in the standard library"]);
@@ -337,7 +337,7 @@ fn renaming_captures_no_name() {
         LIMIT to k: `k` is taken: there is a kernel of that name
         LIMIT to f32: `f32` in line 13 means a type, and would mean the renamed `LIMIT`
         LIMIT to block_idx: `block_idx` in line 10 means a built-in name, and would mean the renamed `LIMIT`
-        LIMIT to é: `é` is no name: names are made of ASCII letters, digits and `_`, and are no keywords
+        LIMIT to é: `é` is not a name: names are made of ASCII letters, digits and `_`, and are not keywords
         LIMIT to a: 2 edits
         LIMIT to p: 2 edits
         twice to max: `max` in line 7 means a built-in name, and would mean the renamed `twice`

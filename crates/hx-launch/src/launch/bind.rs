@@ -230,7 +230,7 @@ fn compile_time(value: &Value) -> Result<CtValue, HostError> {
             hx_layout::expr::Value::Layout(l) => CtValue::Layout(l.layout.clone()),
             other => {
                 return Err(HostError::unsupported(format!(
-                    "{} is no compile-time argument yet, only a layout `shape : stride` is",
+                    "{} is not a compile-time argument yet, only a layout `shape : stride` is",
                     other.kind()
                 )));
             }
@@ -238,7 +238,7 @@ fn compile_time(value: &Value) -> Result<CtValue, HostError> {
         Value::Auto => CtValue::Auto,
         Value::Function(key) => CtValue::Function(key.clone()),
         Value::Tuple(v) => CtValue::Tuple(v.iter().map(compile_time).collect::<Result<_, _>>()?),
-        other => return Err(HostError::ty(format!("{} is no compile-time value", other.kind()))),
+        other => return Err(HostError::ty(format!("{} is not a compile-time value", other.kind()))),
     })
 }
 

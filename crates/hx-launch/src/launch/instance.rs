@@ -197,7 +197,7 @@ fn blocks(header: &Header<'_>, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64
             Ok(blocks) => {
                 let wanted = if blocks < 0 { "0 or more".to_owned() } else { format!("at most {limit}") };
                 let message =
-                    format!("the grid has {blocks} blocks along axis {axis}{with}, wanted {wanted}");
+                    format!("the grid has {blocks} blocks along axis {axis}{with}, expected {wanted}");
                 HostError::new(&codes::BAD_GRID, message)
             }
             Err(fault) => {

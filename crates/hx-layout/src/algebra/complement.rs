@@ -40,7 +40,7 @@ impl Layout {
             _ => LayoutError::NoComplement {
                 layout: self.clone(),
                 why: format!(
-                    "its stride {stride} is no multiple of {filled}, which the smaller strides fill"
+                    "its stride {stride} is not a multiple of {filled}, which the smaller strides fill"
                 ),
             },
         }

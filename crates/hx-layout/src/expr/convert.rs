@@ -24,7 +24,7 @@ impl Value {
     }
 
     fn wanted(&self, what: &str) -> Fault {
-        Fault(format!("found {} where {what} was wanted", self.kind()))
+        Fault(format!("found {} where {what} was expected", self.kind()))
     }
 
     pub(super) fn int(&self) -> Result<i64, Fault> {

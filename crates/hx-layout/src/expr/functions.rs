@@ -139,7 +139,7 @@ fn joined(a: Swizzle, b: Swizzle) -> Result<Swizzle, Fault> {
         _ if a.permutes_as(b) => Ok(Swizzle::identity()),
         _ => {
             let (a, b) = (a.source_form(), b.source_form());
-            Err(Fault(format!("`{a}` after `{b}` is no swizzle; `linear` of the operands may do")))
+            Err(Fault(format!("`{a}` after `{b}` is not a swizzle; `linear` of the operands may do")))
         }
     }
 }
@@ -317,14 +317,14 @@ fn inverse(a: &Value) -> Result<Value, Fault> {
         }
         Value::AfterSwizzle(after) => {
             let (text, beyond) = (after.source_form(), after.size());
-            return Err(Fault(format!("`{text}` is no permutation: it has no value at {beyond}")));
+            return Err(Fault(format!("`{text}` is not a permutation: it has no value at {beyond}")));
         }
         Value::Composed(composed) => {
             let inverse = composed.right_inverse()?;
             let (size, beyond) = (inverse.layout.size(), inverse.size());
             if size == composed.size() && beyond != size {
                 let to = composed.swizzle.apply(beyond);
-                let why = format!("is no permutation of 0..{size}: the swizzle takes {beyond} to {to}");
+                let why = format!("is not a permutation of 0..{size}: the swizzle takes {beyond} to {to}");
                 let text = composed.source_form();
                 return Err(Fault(format!("`{text}` {why}; `right_inverse` or `left_inverse` may do")));
             }
@@ -338,7 +338,7 @@ fn inverse(a: &Value) -> Result<Value, Fault> {
     };
     let reach = found.right_inverse().size();
     if reach != found.size() {
-        let why = format!("`{found}` is no permutation of 0..{}: it reaches 0..{reach}", found.size());
+        let why = format!("`{found}` is not a permutation of 0..{}: it reaches 0..{reach}", found.size());
         return Err(Fault(format!("{why}; `right_inverse` or `left_inverse` may do")));
     }
     Ok(inverse)
@@ -472,7 +472,7 @@ fn from_isl(text: &Value) -> Result<Value, Fault> {
     match text {
         Value::Text(text) => Ok(Value::Relation(Relation::parse(text)?)),
         Value::Relation(relation) => Ok(Value::Relation(relation.clone())),
-        _ => Err(Fault(format!("found {} where a relation in quotes was wanted", text.kind()))),
+        _ => Err(Fault(format!("found {} where a relation in quotes was expected", text.kind()))),
     }
 }
 

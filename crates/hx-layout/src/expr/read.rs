@@ -33,7 +33,7 @@ pub fn sides(text: &str) -> Result<(Value, Value), ExprError> {
     let (start, value) = reader.statements()?;
     match reader.sides(value)? {
         (left, Some(right)) => Ok((left, right)),
-        _ => Err(ExprError::new(reader.cursor.since(start), "`==` between two layouts was wanted")),
+        _ => Err(ExprError::new(reader.cursor.since(start), "`==` between two layouts was expected")),
     }
 }
 
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
             operands.push((self.cursor.position(), self.operand()?));
         }
         self.depth -= 1;
-        let Some((_, mut value)) = operands.pop() else { return self.error("an operand was wanted") };
+        let Some((_, mut value)) = operands.pop() else { return self.error("an operand was expected") };
         while let Some((start, left)) = operands.pop() {
             value = self.placed(start, after(&left, &value))?;
         }
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         let start = self.cursor.position();
         let Some(word) = self.cursor.word() else {
             let found = self.cursor.peek().map_or("the end".to_string(), |c| format!("`{c}`"));
-            return self.error(format!("found {found} where an expression was wanted"));
+            return self.error(format!("found {found} where an expression was expected"));
         };
         let name = self.cursor.since(start);
         if word == "_" {

@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
     }
 
     fn expect(&mut self, token: &str) -> Result<(), RelationError> {
-        if self.eat(token) { Ok(()) } else { self.error(format!("`{token}` was wanted")) }
+        if self.eat(token) { Ok(()) } else { self.error(format!("`{token}` was expected")) }
     }
 
     /// Reads with one more level of nesting.
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
                 }
             }
             if !self.eat(",") && !self.rest().starts_with(']') {
-                return self.error("`,` or `]` was wanted");
+                return self.error("`,` or `]` was expected");
             }
         }
         Ok(())
@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
         let parenthesis = self.eat("(");
         let (first, mut atoms) = (self.names.len(), Vec::new());
         loop {
-            let Some(name) = self.name() else { return self.error("a variable was wanted") };
+            let Some(name) = self.name() else { return self.error("a variable was expected") };
             let v = self.bind(name);
             if self.eat("=") {
                 atoms.push(equals(v, self.term()?));
@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
                 () if self.eat("<") => Op::Less,
                 () if self.eat(">") => Op::Greater,
                 () if self.eat("=") => Op::Equal,
-                () if ops.is_empty() => return self.error("a comparison was wanted"),
+                () if ops.is_empty() => return self.error("a comparison was expected"),
                 () => return Ok(vec![vec![Atom { terms, ops }]]),
             };
             ops.push(op);
@@ -331,7 +331,7 @@ impl<'a> Reader<'a> {
             return self.multiple(digits);
         }
         let start = self.at;
-        let Some(name) = self.name() else { return self.error("a term was wanted") };
+        let Some(name) = self.name() else { return self.error("a term was expected") };
         match (0..self.names.len()).rev().find(|&v| !self.hidden[v] && self.names[v] == name) {
             Some(v) => Ok(Term::Variable(v)),
             None => {

@@ -104,7 +104,7 @@ impl Relation {
         for (name, &extent) in self.input_names().into_iter().zip(&function.extents) {
             let size = usize::try_from(extent).unwrap_or(0);
             let (true, Some(count)) = (size.is_power_of_two(), bits(extent)) else {
-                return Err(fail(format!("input `{name}` has {extent} values, which is no power of two")));
+                return Err(fail(format!("input `{name}` has {extent} values, which is not a power of two")));
             };
             ins.push(InDim { name, bases: (0..count).map(|b| flat(unit << b)).collect() });
             unit *= size;
@@ -122,7 +122,7 @@ impl Relation {
     fn function(&self) -> Result<Function, RelationError> {
         let fail = |why: String| Err(RelationError::NotALayout(why));
         let (Some(inputs), dims) = self.arity() else {
-            return fail("a set is no function of coordinates: it has no `->`".to_string());
+            return fail("a set is not a function of coordinates: it has no `->`".to_string());
         };
         if inputs == 0 || inputs == dims {
             return fail("a layout has inputs and an output, and the relation lacks one of them".to_string());
@@ -135,7 +135,7 @@ impl Relation {
             if let Some(before) = before.filter(|before| &before[..inputs] == at) {
                 let (at, first, second) = (list(at), list(&before[inputs..]), list(value));
                 return fail(format!(
-                    "the relation is no function: at {at} it has both {first} and {second}"
+                    "the relation is not a function: at {at} it has both {first} and {second}"
                 ));
             }
             if at.iter().any(|&c| c < 0) {

@@ -51,13 +51,13 @@ pub struct LinearLayout {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinearError {
-    #[error("size {0} is no power of two")]
+    #[error("size {0} is not a power of two")]
     NotPowerOfTwo(i64),
     #[error("dimension `{0}` is listed twice")]
     DuplicateDim(String),
     #[error("there is no dimension `{0}`")]
     UnknownDim(String),
-    #[error("dimensions {found} were given where {wanted} were wanted")]
+    #[error("dimensions {found} were given where {wanted} were expected")]
     Dims { found: String, wanted: String },
     #[error("{what} has {bits} bits, more than {}", MAX_BITS)]
     TooManyBits { what: &'static str, bits: u64 },
@@ -71,7 +71,7 @@ pub enum LinearError {
     NotInImage { dim: String, bit: usize },
     #[error("no order of dimensions keeps both that of {first} and that of {second}")]
     Order { first: String, second: String },
-    #[error("sizes differ: {found} where {wanted} was wanted")]
+    #[error("sizes differ: {found} where {wanted} was expected")]
     Size { found: u64, wanted: u64 },
     #[error("the function is not linear over F2: {0}")]
     NotLinear(String),

@@ -37,7 +37,7 @@ fn algebra() {
     check(
         "inverse((4,8):(9,1))",
         expect![
-            "`inverse((4,8):(9,1))` at 0: `(4,8):(9,1)` is no permutation of 0..32: it reaches 0..8; `right_inverse` or `left_inverse` may do"
+            "`inverse((4,8):(9,1))` at 0: `(4,8):(9,1)` is not a permutation of 0..32: it reaches 0..8; `right_inverse` or `left_inverse` may do"
         ],
     );
     check("product(4:1, 6)", expect!["(4,6):(1,4)"]);
@@ -103,12 +103,12 @@ fn faults() {
     );
     check("foo(1)", expect!["`foo` at 0: there is no function `foo`"]);
     check("compose(4:1)", expect!["`compose(4:1)` at 0: `compose` takes 2 arguments, and 1 were given"]);
-    check("compose(4:1, 4:1", expect!["`` at 16: found the end where `)` was wanted"]);
-    check("(4,8):(8,1", expect!["`` at 10: found the end where `)` was wanted"]);
+    check("compose(4:1, 4:1", expect!["`` at 16: found the end where `)` was expected"]);
+    check("(4,8):(8,1", expect!["`` at 10: found the end where `)` was expected"]);
     check("(4,8):(8,1) extra", expect!["`e` at 12: unexpected `e`"]);
     check("x ∘ 4:1", expect!["`x` at 0: `x` is not known"]);
     check("5 ∘ 6", expect!["`5 ∘ 6` at 0: an integer cannot follow an integer in a composition"]);
-    check("", expect!["`` at 0: found the end where an expression was wanted"]);
+    check("", expect!["`` at 0: found the end where an expression was expected"]);
     check(&"(".repeat(500), expect!["`(` at 64: nesting deeper than 64"]);
 }
 
@@ -138,8 +138,8 @@ fn proofs() {
         "swizzle<1,2,1> ∘ 16:1 == 16:1",
         expect!["swizzle<1, 2, 1> ∘ 16:1 == 16:1 does not hold: at 8 the left is 12, the right 8"],
     );
-    check_proof("(4,8):(8,1)", expect!["`(4,8):(8,1)` at 0: `==` between two layouts was wanted"]);
-    check_proof("4 == 4", expect!["`4 == 4` at 0: found an integer where a layout was wanted"]);
+    check_proof("(4,8):(8,1)", expect!["`(4,8):(8,1)` at 0: `==` between two layouts was expected"]);
+    check_proof("4 == 4", expect!["`4 == 4` at 0: found an integer where a layout was expected"]);
 }
 
 #[test]

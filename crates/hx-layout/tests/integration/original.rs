@@ -11,7 +11,7 @@ fn l(text: &str) -> Layout {
 #[track_caller]
 fn same(found: Result<Layout, LayoutError>, want: &str) {
     let found = found.unwrap_or_else(|error| panic!("{want} was wanted: {error}"));
-    assert!(equal_function(&found, &l(want)), "{found} where {want} was wanted");
+    assert!(equal_function(&found, &l(want)), "{found} where {want} was expected");
 }
 
 /// Checks a tile and a rest as functions.

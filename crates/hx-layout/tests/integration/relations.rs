@@ -72,7 +72,7 @@ fn relations_are_read() {
 fn relations_without_a_layout() {
     check(
         "to_layout({ [c] -> [i] : 0 <= c < 4 and 2c <= i <= 2c + 1 })",
-        expect!["the relation is no function: at 0 it has both 0 and 1"],
+        expect!["the relation is not a function: at 0 it has both 0 and 1"],
     );
     check(
         "to_layout({ [c] -> [i = 7*c*c] : 0 <= c < 4 })",
@@ -99,7 +99,10 @@ fn relations_without_a_layout() {
         expect!["coordinates begin at 0, and the relation has -1"],
     );
     check("to_layout({ [c] -> [c] : 1 = 2 and 0 <= c < 4 })", expect!["the relation is empty"]);
-    check("to_layout({ [c] : 0 <= c < 4 })", expect!["a set is no function of coordinates: it has no `->`"]);
+    check(
+        "to_layout({ [c] : 0 <= c < 4 })",
+        expect!["a set is not a function of coordinates: it has no `->`"],
+    );
     check(
         "to_layout({ [c] -> [c] : c >= 0 })",
         expect!["variable `c` has neither constant bounds nor an equation"],
@@ -113,14 +116,17 @@ fn relations_without_a_layout() {
         expect!["`not` is not read: write comparisons, `and`, `or`, `exists` at byte 15"],
     );
     check("{ [c] -> [c] : 0 <= c < 4", expect!["`}` is missing after this"]);
-    check("from_isl(4:1)", expect!["found a layout where a relation in quotes was wanted"]);
+    check("from_isl(4:1)", expect!["found a layout where a relation in quotes was expected"]);
     check(
         "linear({ [c] -> [i = c mod 3] : 0 <= c < 8 })",
         expect![
             "the function is not linear in the bits of its inputs: at 3 it is not the exclusive or of its values at the bits"
         ],
     );
-    check("linear({ [c] -> [c] : 0 <= c < 6 })", expect!["input `c` has 6 values, which is no power of two"]);
+    check(
+        "linear({ [c] -> [c] : 0 <= c < 6 })",
+        expect!["input `c` has 6 values, which is not a power of two"],
+    );
 }
 
 #[test]
@@ -140,20 +146,20 @@ fn linear_layouts_are_written_with_their_bases() {
     check("linear((x: [3, 1]), (y: 4)) == inverse(linear((y: [2, 3]), (x: 4)))", expect!["true"]);
     check("right_inverse(linear((x: [1, 3, 2]), (y: 4)))", expect!["linear((y: [1, 3]), (x: 8))"]);
     check("linear((x: [4]), (y: 4))", expect!["value 4 does not fit dimension `y` of size 4"]);
-    check("linear((x: [1]), (y: 3))", expect!["size 3 is no power of two"]);
-    check("linear((x: [(1, 2)]), (y: 4))", expect!["sizes differ: 2 where 1 was wanted"]);
+    check("linear((x: [1]), (y: 3))", expect!["size 3 is not a power of two"]);
+    check("linear((x: [(1, 2)]), (y: 4))", expect!["sizes differ: 2 where 1 was expected"]);
     check(
         "linear(([1], [2]), (y: 4))",
         expect!["every dimension has a name, as in `(lane: [1, 2], register: [4, 8])`"],
     );
     check(
         "linear((x: 4), (y: 4))",
-        expect!["found an integer where the list of values of the bits of `x` was wanted"],
+        expect!["found an integer where the list of values of the bits of `x` was expected"],
     );
     check(
         "linear(4, (y: 4))",
         expect![
-            "found an integer where a tuple of dimensions such as `(lane: [1, 2], register: [4, 8])` was wanted"
+            "found an integer where a tuple of dimensions such as `(lane: [1, 2], register: [4, 8])` was expected"
         ],
     );
 }

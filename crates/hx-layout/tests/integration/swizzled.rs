@@ -45,12 +45,14 @@ fn inverses_that_do_not_exist() {
     check(
         "inverse(swizzle<1,0,2> ∘ 5:1)",
         expect![
-            "`swizzle<1, 0, 2> ∘ 5:1` is no permutation of 0..5: the swizzle takes 4 to 5; `right_inverse` or `left_inverse` may do"
+            "`swizzle<1, 0, 2> ∘ 5:1` is not a permutation of 0..5: the swizzle takes 4 to 5; `right_inverse` or `left_inverse` may do"
         ],
     );
     check(
         "inverse(swizzle<1,0,2> ∘ 8:2)",
-        expect!["`8:2` is no permutation of 0..8: it reaches 0..1; `right_inverse` or `left_inverse` may do"],
+        expect![
+            "`8:2` is not a permutation of 0..8: it reaches 0..1; `right_inverse` or `left_inverse` may do"
+        ],
     );
     check(
         "inverse(swizzle<1,0,2> ∘ 4 ∘ 8:1)",
@@ -60,7 +62,7 @@ fn inverses_that_do_not_exist() {
     );
     check(
         "inverse(5:1 ∘ swizzle<1, 0, 2>)",
-        expect!["`5:1 ∘ swizzle<1, 0, 2>` is no permutation: it has no value at 4"],
+        expect!["`5:1 ∘ swizzle<1, 0, 2>` is not a permutation: it has no value at 4"],
     );
 }
 
@@ -106,7 +108,9 @@ fn swizzles_between_layouts() {
     );
     check(
         "swizzle<1,0,1> ∘ (swizzle<1,0,2> ∘ 8:1)",
-        expect!["`swizzle<1, 0, 1>` after `swizzle<1, 0, 2>` is no swizzle; `linear` of the operands may do"],
+        expect![
+            "`swizzle<1, 0, 1>` after `swizzle<1, 0, 2>` is not a swizzle; `linear` of the operands may do"
+        ],
     );
 }
 

@@ -89,11 +89,11 @@ fn what_bits_do_not_have_says_so() {
                           let d = popcount(cast(v, u8));
                                   ^^^^^^^^^^^^^^^^^^^^^
               help: it takes integers of 32 or 64 bits: `cast(…, u32)` converts
-            error[HX0204]: found elements of 32 bits as `f64` of 64 bits, wanted two types of one width, of at least 8 bits
+            error[HX0204]: found elements of 32 bits as `f64` of 64 bits, expected two types of one width, of at least 8 bits
                           let e = bitcast(v, f64);
                                   ^^^^^^^^^^^^^^^ from `u32`
               help: `cast(…, f64)` converts the values
-            error[HX0203]: found an integer, wanted a tensor or a number of a type
+            error[HX0203]: expected a tensor or a number of a type, found an integer
                           let g = bitcast(1, f32);
                                           ^
         "#]],

@@ -238,15 +238,15 @@ fn all_blocks_know_the_count() {
             "let work = counter(c[0..1], grid_dim * multiprocessors);\ntwice(x, y, work);",
         ],
         expect![[r#"
-            error[HX0209]: found a count that depends on `block_idx.x`, wanted one that the launch decides
+            error[HX0209]: found a count that depends on `block_idx.x`, expected one that the launch decides
               let work = counter(c, block_idx);
                                     ^^^^^^^^^
               help: all blocks draw from one counter, so all must know the same count
-            error[HX0209]: found a count that depends on `k`, wanted one that the launch decides
+            error[HX0209]: found a count that depends on `k`, expected one that the launch decides
               let work = counter(c, k);
                                     ^
               help: all blocks draw from one counter, so all must know the same count
-            error[HX0216]: found 2147483648 draws, one for each number and each block, wanted at most 2147483647
+            error[HX0216]: found 2147483648 draws, one for each number and each block, expected at most 2147483647
               let work = counter(c, 2147483644);
                          ^^^^^^^^^^^^^^^^^^^^^^
             error[HX0207]: `x` is written, but it is not marked `mut`
@@ -265,7 +265,7 @@ fn all_blocks_know_the_count() {
               param c: mut i32[1] : [1] align 16
               param n: i32
               fact m % 16 == 0
-            error[HX0215]: found a shared tensor, wanted a global one for `counter`
+            error[HX0215]: found a shared tensor, expected a global one for `counter`
               let work = counter(s, 9);
                                  ^
             error[HX0101]: nothing in scope is called `work`
@@ -318,7 +318,7 @@ fn a_counter_is_no_value_of_run_time() {
               param c: mut i32[1] : [1] align 16
               param n: i32
               fact m % 16 == 0
-            error[HX0203]: found a counter, wanted a tensor
+            error[HX0203]: expected a tensor, found a counter
               twice(x, work, y);
                        ^^^^
             kernel tasks threads 128
@@ -338,7 +338,7 @@ fn a_counter_is_no_value_of_run_time() {
               param c: mut i32[1] : [1] align 16
               param n: i32
               fact m % 16 == 0
-            error[HX0203]: found an integer, wanted a range `a..b` or a counter
+            error[HX0203]: expected a range `a..b` or a counter, found an integer
               for t in 5 { sync(); }
                        ^
             kernel tasks threads 128

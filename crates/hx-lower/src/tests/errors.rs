@@ -36,26 +36,26 @@ fn what_cannot_be_compiled_yet_says_so() {
             let w = x + { x = y; 1.0 };",
         ),
         expect![[r#"
-            error[HX0204]: found elements of type `f32`, wanted `f16`
+            error[HX0204]: expected `f16`, found elements of type `f32`
                           copy_async(s, c);
                                      ^ this is `f32`
                           copy_async(s, c);
                                         - this is `f16`
               fix: convert it with `cast(…, f16)` (`s` → `cast(s, f16)`)
-            error[HX0204]: found elements of type `f32`, wanted integers that name rows
+            error[HX0204]: expected integers that name rows, found elements of type `f32`
                           let g = gather(a, s);
                                             ^
-            error[HX0203]: found a range, wanted something that can be printed
+            error[HX0203]: expected something that can be printed, found a range
                           print(..);
                                 ^^
-            error[HX0203]: found an integer, wanted a string
+            error[HX0203]: expected a string, found an integer
                           assert(x, 3);
                                     ^
-            error[HX0203]: found elements that are numbers, wanted truth values
+            error[HX0203]: expected truth values, found elements that are numbers
                           assert(x);
                                  ^
               help: compare them, as in `x != 0.0`
-            error[HX0214]: found an element of a shared tensor, wanted one of a global tensor
+            error[HX0214]: found an element of a shared tensor, expected one of a global tensor
                           let one = s[0, 0];
                                     ^^^^^^^ threads may see different numbers
               help: `scalar(t)` makes a tensor of one element a number of the block: `scalar(load(t[i..i + 1]))`
@@ -78,15 +78,15 @@ fn asynchronous_copies_join_global_and_shared_memory() {
             copy_async(s, tile(c, [BM, BK])[.., .., bm, bk], multicast: 0);",
         ),
         expect![[r#"
-            error[HX0218]: found `copy_async` from global to register memory, wanted one from global to shared memory or back
+            error[HX0218]: expected one from global to shared memory or back, found `copy_async` from global to register memory
                           copy_async(tile(a, [BM, BK])[.., .., bm, bk], x);
                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
               help: `copy` and `load` move values to and from registers, and wait for them
-            error[HX0218]: found `copy_async` from shared to register memory, wanted one from global to shared memory or back
+            error[HX0218]: expected one from global to shared memory or back, found `copy_async` from shared to register memory
                           copy_async(s, x);
                           ^^^^^^^^^^^^^^^^
               help: `copy` and `load` move values to and from registers, and wait for them
-            error[HX0218]: found `multicast` of a copy from shared to global memory, wanted one from global to shared memory
+            error[HX0218]: found `multicast` of a copy from shared to global memory, expected one from global to shared memory
                           copy_async(s, tile(c, [BM, BK])[.., .., bm, bk], multicast: 0);
                                                                                       ^
         "#]],
@@ -105,7 +105,7 @@ fn a_conversion_of_a_large_tile_checks_shapes() {
             copy(cast(a, f16), tile(y, [1, 20000])[.., .., 0, 0]);
         }",
         expect![[r#"
-            error[HX0205]: found the shape `[20000]`, wanted `[1, 20000]`
+            error[HX0205]: expected `[1, 20000]`, found the shape `[20000]`
                           copy(cast(a, f16), tile(y, [1, 20000])[.., .., 0, 0]);
                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
                           copy(cast(a, f16), tile(y, [1, 20000])[.., .., 0, 0]);
@@ -130,26 +130,26 @@ fn shapes_are_checked_with_numbers() {
             copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);",
         ),
         expect![[r#"
-            error[HX0204]: found elements of type `f32`, wanted `f16`
+            error[HX0204]: expected `f16`, found elements of type `f32`
                           copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);
                                ^^^^^^^^^^^^ this is `f32`
                           copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);
                                              --------------------------------- this is `f16`
               fix: convert it with `cast(…, f16)` (`cast(x, f32)` → `cast(cast(x, f32), f16)`)
-            error[HX0205]: found the shape `[64, 16]`, wanted `[16, 64]`
+            error[HX0205]: expected `[16, 64]`, found the shape `[64, 16]`
                           copy(x, y);
                           ^^^^^^^^^^
                           copy(x, y);
                                - this has the shape `[64, 16]`
                           copy(x, y);
                                   - this has the shape `[16, 64]`
-            error[HX0205]: found N = `16` in `[16, 64]`, wanted `64`
+            error[HX0205]: found N = `16` in `[16, 64]`, expected `64`
                           gemm(z, x, y);
                                      ^ N is `16` here
                           gemm(z, x, y);
                                - N is `64` here
               note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them
-            error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
+            error[HX0205]: expected `[64, 8]`, found the shape `[64, 16]`
                           copy(x, tile(c, [BM, 8])[.., .., bm, 0]);
                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
                           copy(x, tile(c, [BM, 8])[.., .., bm, 0]);
@@ -164,10 +164,10 @@ fn shapes_are_checked_with_numbers() {
         &args,
         &LaunchFacts::none(),
         expect![[r#"
-            error[HX0205]: found the extent 0, wanted a positive one
+            error[HX0205]: found the extent 0, expected a positive one
               kernel f<BM = 1, BK = 1>(a: f16[m]) grid [1] threads 32 { let x = register_tensor(f16, [BM, BK]); }
                                                                                                       ^^
-            error[HX0205]: found the extent -2, wanted a positive one
+            error[HX0205]: found the extent -2, expected a positive one
               kernel f<BM = 1, BK = 1>(a: f16[m]) grid [1] threads 32 { let x = register_tensor(f16, [BM, BK]); }
                                                                                                           ^^
         "#]],
@@ -191,7 +191,7 @@ fn views_stay_inside() {
             let negative = global_view(a, (4) : (0 - 1));",
         ),
         expect![[r#"
-            error[HX0211]: found the index `4`, wanted one below `4`
+            error[HX0211]: found the index `4`, expected one below `4`
                           let over = s[4, ..];
                                        ^
             error[HX0210]: the mode `32 : k + 1` follows no dimension of `a`
@@ -210,7 +210,7 @@ fn views_stay_inside() {
                           let maybe = s[bm, ..];
                                         ^^ the index `block_idx.x` may be `4` or more
               help: `if block_idx.x < 4 { … }` around it provides the proof
-            error[HX0211]: found the end `8`, wanted at most `4`
+            error[HX0211]: found the end `8`, expected at most `4`
                           let long = s[0..8, ..];
                                        ^^^^
             error[HX0211]: found the range `8..4`, which ends before it starts
@@ -242,7 +242,7 @@ fn loops_that_never_run_have_no_bad_index() {
             }",
         ),
         expect![[r#"
-            error[HX0211]: found the index `i + 1`, wanted one below `1`
+            error[HX0211]: found the index `i + 1`, expected one below `1`
                               copy(load(s[.., .., i]), s[.., .., i + 1]);
                                                                  ^^^^^
         "#]],
@@ -278,7 +278,7 @@ fn conditions_keep_an_index_inside() {
                               let after = s[next, ..];
                                             ^^^^ the index `i + 1` may be `4` or more
               help: `if i + 1 < 4 { … }` around it provides the proof
-            error[HX0211]: found the index `n`, wanted one below `4`
+            error[HX0211]: found the index `n`, expected one below `4`
                                   let changed = s[n, ..];
                                                   ^
         "#]],
@@ -297,11 +297,11 @@ fn tiles_are_of_known_size_and_writable() {
             let z = register_tensor(f16, [m]);",
         ),
         expect![[r#"
-            error[HX0209]: found `m - block_idx.x * BM`, which is known only at launch, wanted a compile-time value
+            error[HX0209]: expected a compile-time value, found `m - block_idx.x * BM`, which is known only at launch
               let x = load(a[bm * BM.., 0..BK]);
                            ^^^^^^^^^^^^^^^^^^^
               help: numbers, constants and compile-time parameters are known at compile time
-            error[HX0209]: found `(k + BK - 1) / BK`, which is known only at launch, wanted a compile-time value
+            error[HX0209]: expected a compile-time value, found `(k + BK - 1) / BK`, which is known only at launch
                           let y = load(tile(a, [BM, BK])[.., .., bm]);
                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
                           let y = load(tile(a, [BM, BK])[.., .., bm]);
@@ -319,7 +319,7 @@ fn tiles_are_of_known_size_and_writable() {
               kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k])
                                                 --------- declared here
               fix: mark `a` as `mut` (`` → `mut `)
-            error[HX0209]: found `m`, which is known only at launch, wanted a compile-time value
+            error[HX0209]: expected a compile-time value, found `m`, which is known only at launch
                           let z = register_tensor(f16, [m]);
                                                         ^
               help: numbers, constants and compile-time parameters are known at compile time
@@ -362,10 +362,10 @@ fn headers_are_checked_with_numbers() {
         &[("K", CtValue::Int(9))],
         &LaunchFacts::none(),
         expect![[r#"
-        error[HX0506]: found 100 threads, wanted a multiple of 32
-          kernel f<T = 100, K = 8>(a: f16[m]) where K % 3 == 0 grid [1] threads T { }
-                                                                                ^
-    "#]],
+            error[HX0506]: found 100 threads, expected a multiple of 32
+              kernel f<T = 100, K = 8>(a: f16[m]) where K % 3 == 0 grid [1] threads T { }
+                                                                                    ^
+        "#]],
     );
     check_instance(
         text,
@@ -388,7 +388,7 @@ fn headers_are_checked_with_numbers() {
     check(
         "kernel f(a: f16[m]) grid [1] threads m { }",
         expect![[r#"
-            error[HX0209]: found `m`, which is known only at launch, wanted a compile-time value
+            error[HX0209]: expected a compile-time value, found `m`, which is known only at launch
               kernel f(a: f16[m]) grid [1] threads m { }
                                                    ^
               help: numbers, constants and compile-time parameters are known at compile time
@@ -397,10 +397,10 @@ fn headers_are_checked_with_numbers() {
     check(
         "kernel f(a: f16[m]) grid [m, m, m, m] threads 2048 { }",
         expect![[r#"
-            error[HX0220]: found 4 axes, wanted 1 to 3
+            error[HX0220]: found 4 axes, expected 1 to 3
               kernel f(a: f16[m]) grid [m, m, m, m] threads 2048 { }
                                        ^^^^^^^^^^^^
-            error[HX0502]: found 2048 threads, wanted at most 1024
+            error[HX0502]: found 2048 threads, expected at most 1024
               kernel f(a: f16[m]) grid [m, m, m, m] threads 2048 { }
                                                             ^^^^
               fix: replace it by `1024` (`2048` → `1024`)
@@ -409,15 +409,15 @@ fn headers_are_checked_with_numbers() {
     check(
         "kernel f<W: layout = (8, 2) : (1, 16)>(a: f16[m, k] : W) grid [1] threads 32 { }",
         expect![[r#"
-        error[HX0304]: the block `(8,2):(1,16)` has 16 elements in 24 places, wanted each in one of its own and none left over
-          kernel f<W: layout = (8, 2) : (1, 16)>(a: f16[m, k] : W) grid [1] threads 32 { }
-                                                                ^
-    "#]],
+            error[HX0304]: the block `(8,2):(1,16)` has 16 elements in 24 places, expected each in one of its own and none left over
+              kernel f<W: layout = (8, 2) : (1, 16)>(a: f16[m, k] : W) grid [1] threads 32 { }
+                                                                    ^
+        "#]],
     );
     check(
         "kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[12, k] : W) grid [1] threads 32 { }",
         expect![[r#"
-            error[HX0205]: found the extent `12`, wanted a multiple of 8, that of the block `(8,2):(1,8)`
+            error[HX0205]: found the extent `12`, expected a multiple of 8, that of the block `(8,2):(1,8)`
               kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[12, k] : W) grid [1] threads 32 { }
                                                                     ^
         "#]],
@@ -425,7 +425,7 @@ fn headers_are_checked_with_numbers() {
     check(
         "kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m] : W) grid [1] threads 32 { }",
         expect![[r#"
-            error[HX0206]: found the layout `(8,2):(1,8)` of rank 2, wanted rank 1: a mode for each dimension
+            error[HX0206]: found the layout `(8,2):(1,8)` of rank 2, expected rank 1: a mode for each dimension
               kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m] : W) grid [1] threads 32 { }
                                                                 ^
         "#]],
@@ -441,7 +441,7 @@ fn headers_are_checked_with_numbers() {
                           copy(global_view(a, (8, 8) : (k, 1)), r);
                                               ^^^^^^^^^^^^^^^
               help: `tile(a, …)` and indices work on any layout
-            error[HX0205]: found the shape `[8, 8]`, wanted `[m, k]`
+            error[HX0205]: expected `[m, k]`, found the shape `[8, 8]`
                           copy(r, b);
                           ^^^^^^^^^^
                           copy(r, b);
@@ -463,7 +463,7 @@ fn errors_in_functions_show_their_calls() {
             inner(register_tensor(f16, [16]));
         }",
         expect![[r#"
-            error[HX0204]: found elements of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found elements of type `f16`
                           inner(register_tensor(f16, [16]));
                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^
             error[HX0217]: `R % 16 == 0` is not known to hold here: it is `false`
@@ -498,7 +498,7 @@ fn parts_scans_and_sums_say_what_is_wrong() {
             while number < t[0] { number = cast(1.0, f16); }
         }",
         expect![[r#"
-            error[HX0204]: found elements of type `f32`, wanted `f16`
+            error[HX0204]: expected `f16`, found elements of type `f32`
                           atomic_add(tile(c, [64, 64])[.., .., block_idx, 0], cast(x, f32));
                                                                               ^^^^^^^^^^^^ this is `f32`
                           atomic_add(tile(c, [64, 64])[.., .., block_idx, 0], cast(x, f32));
@@ -510,7 +510,7 @@ fn parts_scans_and_sums_say_what_is_wrong() {
               kernel probe(a: f16[m, k], c: mut f16[m, k], t: f32[m], r: mut i32[m], q: i8[m])
                               --------- declared here
               fix: mark `a` as `mut` (`` → `mut `)
-            error[HX0215]: found a register tensor, wanted a global one for `gather`
+            error[HX0215]: found a register tensor, expected a global one for `gather`
                           let j = gather(x, q);
                                          ^
             error[HX0214]: found one element of the register tensor `x`, which one thread has
@@ -521,34 +521,34 @@ fn parts_scans_and_sums_say_what_is_wrong() {
                           for i in 0..k { let y = x[.., i..i + 1]; }
                                                         ^^^^^^^^
               help: `#[unroll]` makes the counter of a loop with constant bounds a constant
-            error[HX0205]: found a tensor of shape `[64, 64]`, wanted one element for `scalar`
+            error[HX0205]: found a tensor of shape `[64, 64]`, expected one element for `scalar`
                           let s = scalar(x);
                                          ^
-            error[HX0203]: wanted an operator, as in `|a, b| a + b`
+            error[HX0203]: expected an operator, as in `|a, b| a + b`
                           let z = scan(x, axis: 1, op: x);
                                                        ^
-            error[HX0223]: found 1 values, wanted 2 from the operator
+            error[HX0223]: found 1 values, expected 2 from the operator
                           let (p, v) = scan((x, x), axis: 1, op: |(a0, b0), (a1, b1)| a0);
                                                                                       ^^
             error[HX0203]: found an operator that depends on more than its operands and numbers of the block
                           let w = scan(x, axis: 1, op: |a, b| if a > b { a } else { b });
                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^
               help: choose with `where(condition, x, y)`
-            error[HX0205]: found the shape `[64, 8]`, wanted `[64, 64]` as of the first
+            error[HX0205]: expected `[64, 64]` as of the first, found the shape `[64, 8]`
                           let n = scan((x, x[.., 0..8]), axis: 1, op: |(a0, b0), (a1, b1)| (a0, b0));
                                            ^^^^^^^^^^^
-            error[HX0204]: found elements of type `f32`, wanted integers that name rows
+            error[HX0204]: expected integers that name rows, found elements of type `f32`
                           let g = gather(a, t);
                                             ^
             error[HX0214]: `r` names rows, but the kernel may write it
                           let h = gather(a, r);
                                             ^
               help: pass `r` without `mut`
-            error[HX0203]: found a run-time integer, wanted a float for `exp2`
+            error[HX0203]: expected a float for `exp2`, found a run-time integer
                           let e = exp2(m);
                                        ^
               help: `cast(…, f32)` converts a number
-            error[HX0204]: found a number of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found a number of type `f16`
                           while number < t[0] { number = cast(1.0, f16); }
                                                          ^^^^^^^^^^^^^^
               help: `cast(…, f32)` converts
@@ -584,11 +584,11 @@ fn numbers_that_do_not_fit_their_type() {
             error[HX0217]: division by zero
                           let w = d % 0;
                                       ^
-            error[HX0204]: found a number of type `i32`, wanted `i8`
+            error[HX0204]: expected `i8`, found a number of type `i32`
                           let c: i8 = d;
                                       ^
               help: `cast(…, i8)` converts
-            error[HX0204]: found a number of type `i16`, wanted `i32`
+            error[HX0204]: expected `i32`, found a number of type `i16`
                           let p = d + e;
                                       ^ this is `i16`
                           let p = d + e;
@@ -602,7 +602,7 @@ fn numbers_that_do_not_fit_their_type() {
                                         ^^^
               fn small(a: i8) -> i8 { a + a }
                  ----- the function is here
-            error[HX0204]: found a number of type `i32` for `a`, wanted `i8`: `cast(…, i8)` converts
+            error[HX0204]: found a number of type `i32` for `a`, expected `i8`: `cast(…, i8)` converts
                           let r = small(d);
                                         ^
               fn small(a: i8) -> i8 { a + a }
@@ -610,7 +610,7 @@ fn numbers_that_do_not_fit_their_type() {
             error[HX0217]: division by zero
                           let z = load(x[..32]) / 0;
                                                   ^
-            error[HX0203]: found a number of type `u64`, wanted an `i64` or a narrower integer
+            error[HX0203]: expected an `i64` or a narrower integer, found a number of type `u64`
                           let v = x[u..u + 1];
                                     ^
               help: `cast(…, i64)` converts

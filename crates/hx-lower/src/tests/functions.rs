@@ -100,20 +100,20 @@ fn functions_that_do_not_fit_are_errors_of_the_instance() {
     check_written(
         &[("F", "numbers")],
         expect![[r#"
-        error[HX0204]: found elements of type `f32` for `x`, wanted `i32`
-              copy(applied(F(t), G), tile(y, [B])[.., block_idx]);
-                             ^
-          fn numbers(x: i32) -> i32 { x }
-             ------- the function is here
-    "#]],
+            error[HX0204]: expected `i32`, found elements of type `f32` for `x`
+                  copy(applied(F(t), G), tile(y, [B])[.., block_idx]);
+                                 ^
+              fn numbers(x: i32) -> i32 { x }
+                 ------- the function is here
+        "#]],
     );
     check_written(
         &[("F", "128")],
         expect![[r#"
-        error[HX0203]: found an integer for `F`, wanted a function
-          kernel map<F: fn = identity, G: fn = half, B = 128>(x: f32[m], y: mut f32[m]) grid [cdiv(m, B)] threads 128 {
-                     ^
-    "#]],
+            error[HX0203]: found an integer for `F`, expected a function
+              kernel map<F: fn = identity, G: fn = half, B = 128>(x: f32[m], y: mut f32[m]) grid [cdiv(m, B)] threads 128 {
+                         ^
+        "#]],
     );
     check_written(
         &[("B", "half")],
@@ -128,12 +128,14 @@ fn functions_that_do_not_fit_are_errors_of_the_instance() {
     check_written(
         &[("F", "halff")],
         expect![
-            "`halff` is no number, element type or layout, and no `fn` of this name is in `a.hx`; perhaps `half` is meant"
+            "`halff` is not a number, element type or layout, and no `fn` of this name is in `a.hx`; perhaps `half` is meant"
         ],
     );
     check_written(
         &[("F", "3half")],
-        expect!["`3half` is no number, element type or layout (found `h` where `:` was wanted at byte 1)"],
+        expect![
+            "`3half` is not a number, element type or layout (found `h` where `:` was expected at byte 1)"
+        ],
     );
 }
 
@@ -249,7 +251,7 @@ kernel f(x: f32[m, n], y: mut f32[m, n]) grid [1] threads 32 {
 }
 ",
         expect![[r#"
-            error[HX0204]: found elements of type `i32` for `i`, wanted `i64`
+            error[HX0204]: expected `i64`, found elements of type `i32` for `i`
                   copy(biased(t, index(t, 0)), tile(y, [16, 16])[.., .., 0, 0]);
                                  ^^^^^^^^^^^
               fn biased(x: f32, i: i64) -> f32 { x + cast(i, f32) }

@@ -62,42 +62,42 @@ fn clusters_fit_the_grid() {
     check(
         &with("[3]", "[2]"),
         expect![[r#"
-        error[HX0508]: found a grid of `3` blocks along axis 0, wanted a multiple of 2: clusters of 2 leave 1
-              grid [3] threads 128 cluster [2] {
-                                           ^^^
-    "#]],
+            error[HX0508]: found a grid of `3` blocks along axis 0, expected a multiple of 2: clusters of 2 leave 1
+                  grid [3] threads 128 cluster [2] {
+                                               ^^^
+        "#]],
     );
     check(
         &with("[m]", "[2, 1]"),
         expect![[r#"
-        error[HX0508]: found 2 axes in `cluster`, wanted 1, those of the `grid`
-              grid [m] threads 128 cluster [2, 1] {
-                                           ^^^^^^
-    "#]],
+            error[HX0508]: found 2 axes in `cluster`, expected 1, those of the `grid`
+                  grid [m] threads 128 cluster [2, 1] {
+                                               ^^^^^^
+        "#]],
     );
     check(
         &with("[m]", "[k]"),
         expect![[r#"
-        error[HX0508]: found `k` blocks of a cluster along axis 0, wanted a constant
-              grid [m] threads 128 cluster [k] {
-                                           ^^^
-    "#]],
+            error[HX0508]: expected a constant, found `k` blocks of a cluster along axis 0
+                  grid [m] threads 128 cluster [k] {
+                                               ^^^
+        "#]],
     );
     check(
         &with("[m, k]", "[4, 4]"),
         expect![[r#"
-        error[HX0508]: found 16 blocks in a cluster, wanted at most 8
-              grid [m, k] threads 128 cluster [4, 4] {
-                                              ^^^^^^
-    "#]],
+            error[HX0508]: found 16 blocks in a cluster, expected at most 8
+                  grid [m, k] threads 128 cluster [4, 4] {
+                                                  ^^^^^^
+        "#]],
     );
     check(
         &with("[m]", "[9]"),
         expect![[r#"
-        error[HX0508]: found 9 blocks of a cluster along axis 0, wanted 1 to 8
-              grid [m] threads 128 cluster [9] {
-                                           ^^^
-    "#]],
+            error[HX0508]: found 9 blocks of a cluster along axis 0, expected 1 to 8
+                  grid [m] threads 128 cluster [9] {
+                                               ^^^
+        "#]],
     );
     check(
         &with("[2 * m, k]", "[2, 4]"),
@@ -166,10 +166,10 @@ fn a_multicast_names_an_axis_of_the_cluster() {
         with("cluster [2]", ", multicast: 0"),
     ];
     expect![[r#"
-        error[HX0508]: found a cluster of 1 block along axis 0, wanted 2 or more for `multicast`
+        error[HX0508]: found a cluster of 1 block along axis 0, expected 2 or more for `multicast`
               copy_async(tile(x, [256])[.., block_idx / 2], s[.., i], signal: pipe, multicast: 0);
                                                                                                ^
-        error[HX0508]: found a cluster of 1 block along axis 1, wanted 2 or more for `multicast`
+        error[HX0508]: found a cluster of 1 block along axis 1, expected 2 or more for `multicast`
               copy_async(tile(x, [256])[.., block_idx / 2], s[.., i], signal: pipe, multicast: 1);
                                                                                                ^
           help: its 2 blocks lie along axis 0
@@ -243,12 +243,12 @@ fn a_sum_over_the_cluster_is_a_move_and_an_exchange() {
     let heads: String = heads.map(|line| format!("{line}\n")).collect();
     expect![[r#"
         error[HX0508]: found a sum over the cluster in a kernel without `cluster`
-        error[HX0508]: found axis 1 of the cluster, wanted one below 1
-        error[HX0508]: found block 4, wanted one below 4: the cluster has 4 along this axis
-        error[HX0205]: found the extent 30 along axis 0, wanted a multiple of 4: each block of the cluster gets a part
-        error[HX0218]: found `scatter` and `to` of one sum, wanted one of them
-        error[HX0218]: found `cluster` and `axis` of one sum, wanted one of them
-        error[HX0218]: found elements of type `f16`, wanted `f32`, `f64` or `i32` for a sum over the cluster
+        error[HX0508]: found axis 1 of the cluster, expected one below 1
+        error[HX0508]: found block 4, expected one below 4: the cluster has 4 along this axis
+        error[HX0205]: found the extent 30 along axis 0, expected a multiple of 4: each block of the cluster gets a part
+        error[HX0218]: found `scatter` and `to` of one sum, expected one of them
+        error[HX0218]: found `cluster` and `axis` of one sum, expected one of them
+        error[HX0218]: found elements of type `f16`, expected `f32`, `f64` or `i32` for a sum over the cluster
     "#]]
     .assert_eq(&heads);
 }

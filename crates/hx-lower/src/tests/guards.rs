@@ -87,11 +87,11 @@ fn a_read_without_a_proof_offers_a_guard() {
               help: `if block_idx.x < m { … }` around it provides the proof
               help: `… else 0.0` after the index guards the read: an element outside is `0.0`
               fix: guard the read with `else 0.0` (`` → ` else 0.0`)
-            error[HX0203]: found a range as an index before `else`, wanted an integer
+            error[HX0203]: expected an integer, found a range as an index before `else`
                           let d = t[..4, i] else 0;
                                     ^^^
               help: `else` guards the read of one element; `pad:` of `tile` and `global_view` is the value of a view outside of its tensor
-            error[HX0206]: found 1 index before `else`, wanted 2: one for each mode
+            error[HX0206]: found 1 index before `else`, expected 2: one for each mode
                           let e = t[i] else 0;
                                   ^^^^
                           let e = t[i] else 0;
@@ -99,7 +99,7 @@ fn a_read_without_a_proof_offers_a_guard() {
             error[HX0214]: found an element of `y`, which the kernel may write, so it may differ between threads
                           let g = y[i] else 0.0;
                                   ^^^^
-            error[HX0203]: found a floating-point number, wanted a number of type `i32`
+            error[HX0203]: expected a number of type `i32`, found a floating-point number
                           let j = t[i, i] else 0.5;
                                                ^^^
         "#]],
@@ -133,7 +133,7 @@ fn windows_are_only_read() {
                           copy(t, global_view(y, (32, 4) : (0, 1)));
                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not proven to be distinct: the steps `32 : 0` along dimension 0
               help: a stride that is at least the reach of the other modes of its dimension keeps elements apart; `atomic_add` adds to elements that overlap
-            error[HX0218]: found `copy_async` from register to global memory, wanted one from global to shared memory or back
+            error[HX0218]: expected one from global to shared memory or back, found `copy_async` from register to global memory
                           copy_async(t, global_view(y, (32, 4) : (3, 1)));
                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
               help: `copy` and `load` move values to and from registers, and wait for them

@@ -195,13 +195,13 @@ fn joined_tiles_fit() {
             a[..4, ..] = b;
             a[..4, ..] = cast(b[..4], f16);",
         expect![[r#"
-            error[HX0204]: found elements of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found elements of type `f16`
                           let d = concat(a, cast(b, f16), axis: 0);
                                             ^^^^^^^^^^^^ this is `f16`
                           let d = concat(a, cast(b, f16), axis: 0);
                                          - this is `f32`
               fix: convert it with `cast(…, f32)` (`cast(b, f16)` → `cast(cast(b, f16), f32)`)
-            error[HX0215]: found a shared tensor, wanted a register one for `concat`
+            error[HX0215]: found a shared tensor, expected a register one for `concat`
                           let e = concat(a, s, axis: 0);
                                             ^
               fix: move it into registers with `load(…)` (`s` → `load(s)`)
@@ -209,38 +209,38 @@ fn joined_tiles_fit() {
                           let g = concat(a, b);
                                   ^^^^^^^^^^^^
               note: `concat(a, b, c?, d?, axis: …)`
-            error[HX0215]: found a global tensor, wanted a register or shared one for `split`
+            error[HX0215]: found a global tensor, expected a register or shared one for `split`
                           let i = split(x, 2, axis: 0);
                                         ^
               fix: move it into registers with `load(…)` (`x` → `load(x)`)
-            error[HX0203]: found a register tensor, wanted a tensor of truth values
+            error[HX0203]: expected a tensor of truth values, found a register tensor
                           let j = any(a);
                                       ^
-            error[HX0204]: found elements of type `f16`, wanted `f32`
+            error[HX0204]: expected `f32`, found elements of type `f16`
                           a[..4, ..] = cast(b[..4], f16);
                                        ^^^^^^^^^^^^^^^^^ this is `f16`
                           a[..4, ..] = cast(b[..4], f16);
                           - this is `f32`
               fix: convert it with `cast(…, f32)` (`cast(b[..4], f16)` → `cast(cast(b[..4], f16), f32)`)
-            error[HX0205]: found the shape `[8, 32]`, wanted `[16, 32]` with any extent along axis 1
+            error[HX0205]: expected `[16, 32]` with any extent along axis 1, found the shape `[8, 32]`
               let c = concat(a, b[..8], axis: 1);
                                 ^^^^^^
               let c = concat(a, b[..8], axis: 1);
                              - has the shape `[16, 32]`
-            error[HX0211]: found the axis 2, wanted one below 2
+            error[HX0211]: found the axis 2, expected one below 2
                           let f = concat(a, b, axis: 2);
                                                      ^
-            error[HX0205]: found 3 parts of the extent 16, wanted a divisor of it from 1 to 64
+            error[HX0205]: expected a divisor of it from 1 to 64, found 3 parts of the extent 16
                           let h = split(a, 3, axis: 0);
                                            ^
-            error[HX0205]: found the shape `[16, 32]`, wanted as many elements as in `[32, 17]`
+            error[HX0205]: found the shape `[16, 32]`, expected as many elements as in `[32, 17]`
                           let k = reshape(s, [32, 17]);
                                              ^^^^^^^^
-            error[HX0205]: `[24, 16]` cuts modes of the shared tensor unevenly, wanted extents that divide modes of `[16, 24]` or join them
+            error[HX0205]: `[24, 16]` cuts modes of the shared tensor unevenly, expected extents that divide modes of `[16, 24]` or join them
                           let m = reshape(s[.., ..24], [24, 16]);
                                                        ^^^^^^^^ the tensor has one address for each index of its own modes, so they are divided and joined as a whole
               help: `reshape(load(…), …)` goes through registers
-            error[HX0205]: found a tensor of shape `[16, 32]` for a part, wanted a number or a tensor of shape `[4, 32]`
+            error[HX0205]: expected a number or a tensor of shape `[4, 32]`, found a tensor of shape `[16, 32]` for a part
                           a[..4, ..] = b;
                                        ^
         "#]],

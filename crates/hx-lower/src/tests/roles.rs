@@ -87,25 +87,25 @@ fn registers_and_threads_have_bounds() {
     ];
     let errors = wrong.map(|wrong| text_of(&roles("", wrong), &[], &LaunchFacts::all_16()));
     expect![[r#"
-        error[HX0510]: found 1 · 32 + 2 · 240 = 512 registers for one thread of each group, wanted at most 3 · 168 = 504
+        error[HX0510]: found 1 · 32 + 2 · 240 = 512 registers for one thread of each group, expected at most 3 · 168 = 504
           consumer 2 registers 240 {}
                                ^^^
           producer registers 32 {}
                              -- this role takes 1 · 32
           note: a launch gives each of 384 threads 168 registers, and threads can only pass them on
           help: `registers 232` fits here
-        error[HX0510]: found 1 · 24 + 2 · 248 = 520 registers for one thread of each group, wanted at most 3 · 168 = 504
+        error[HX0510]: found 1 · 24 + 2 · 248 = 520 registers for one thread of each group, expected at most 3 · 168 = 504
           consumer 2 registers 248 {}
                                ^^^
           note: a launch gives each of 384 threads 168 registers, and threads can only pass them on
           help: `registers 240` fits here
-        error[HX0510]: found 20 registers, wanted a multiple of 8 from 24 to 256
+        error[HX0510]: found 20 registers, expected a multiple of 8 from 24 to 256
           producer registers 20 {}
                              ^^
-        error[HX0506]: found 0 groups of 128 threads, wanted 1 to 8
+        error[HX0506]: found 0 groups of 128 threads, expected 1 to 8
           consumer 0 {}
                    ^
-        error[HX0502]: found 1152 threads with this role, wanted at most 1024
+        error[HX0502]: found 1152 threads with this role, expected at most 1024
           consumer each 5 (g) { let h = g; }
                         ^
     "#]].assert_eq(&errors.concat());

@@ -65,7 +65,7 @@ fn what_parts_and_shapes_cannot_be() {
                           copy_async(v, s);
                                      ^
               help: `copy` moves it, by way of registers
-            error[HX0205]: found the shape `[16, 8]`, wanted as many elements as in `[16, 9]`
+            error[HX0205]: found the shape `[16, 8]`, expected as many elements as in `[16, 9]`
                           let e = reshape(load(v), [16, 9]);
                                                    ^^^^^^^
         "#]],

@@ -147,7 +147,7 @@ fn wrong_parameters_are_refused() {
     let error = worker.launch(&launch(&compiled.code, "paste", args()), &LIMITS).unwrap_err().to_string();
     assert!(error.starts_with("finding `paste` in its code failed"), "{error}");
     let error = worker.launch(&launch(b"\x7fELF\x02 cut", "copy", args()), &LIMITS).unwrap_err();
-    assert_eq!(error.to_string(), "the kernel's code is no cubin");
+    assert_eq!(error.to_string(), "the kernel's code is not a cubin");
     run_copy(&mut worker, &compiled.code).unwrap();
     assert_eq!(worker.starts(), 1);
 }

@@ -189,22 +189,22 @@ fn json_that_is_no_message() {
     check(
         messages.map(framed).concat(),
         expect![[r#"
-        refused null -32600 found a batch, expected one message: the protocol has no batches
-        refused null -32600 found a batch, expected one message: the protocol has no batches
-        refused 1 -32600 found a batch, expected one message: the protocol has no batches
-        refused "c" -32600 found a batch, expected one message: the protocol has no batches
-        refused null -32600 found no `"jsonrpc": "2.0"` in the message
-        refused null -32600 found no `"jsonrpc": "2.0"` in the message
-        refused 1 -32600 found no `"jsonrpc": "2.0"` in the message
-        refused 2 -32600 found no `"jsonrpc": "2.0"` in the message
-        refused null -32600 found an `id` that is no whole number and no string
-        refused null -32600 found an `id` that is no whole number and no string
-        refused 3 -32600 found a `method` that is no string
-        refused 4 -32600 found `params` that are no object and no array
-        request 5 a
-        refused 6 -32600 found no `method` in the message, and it is no answer
-        refused null -32600 found no `method` in the message, and it is no answer
-        refused 7 -32600 found no `method` in the message, and it is no answer
-    "#]],
+            refused null -32600 found a batch, expected one message: the protocol has no batches
+            refused null -32600 found a batch, expected one message: the protocol has no batches
+            refused 1 -32600 found a batch, expected one message: the protocol has no batches
+            refused "c" -32600 found a batch, expected one message: the protocol has no batches
+            refused null -32600 found no `"jsonrpc": "2.0"` in the message
+            refused null -32600 found no `"jsonrpc": "2.0"` in the message
+            refused 1 -32600 found no `"jsonrpc": "2.0"` in the message
+            refused 2 -32600 found no `"jsonrpc": "2.0"` in the message
+            refused null -32600 found an `id` that is neither a whole number nor a string
+            refused null -32600 found an `id` that is neither a whole number nor a string
+            refused 3 -32600 found a `method` that is not a string
+            refused 4 -32600 found `params` that are neither an object nor an array
+            request 5 a
+            refused 6 -32600 found no `method` in the message, and it is not an answer
+            refused null -32600 found no `method` in the message, and it is not an answer
+            refused 7 -32600 found no `method` in the message, and it is not an answer
+        "#]],
     );
 }

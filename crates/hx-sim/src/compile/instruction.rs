@@ -128,7 +128,7 @@ impl Compilation<'_> {
         let (found, mem) = match memory {
             Memory::Global(p) => {
                 let Some(Param::Tensor(t)) = self.program.params.get(p as usize) else {
-                    return self.malformed(format!("parameter {p} is no tensor"));
+                    return self.malformed(format!("parameter {p} is not a tensor"));
                 };
                 if !row.is_load() && !t.mutable {
                     return self.malformed(format!("`{}` is written, but not declared `mut`", t.name));
@@ -153,7 +153,7 @@ impl Compilation<'_> {
     pub(super) fn bulk_load(&mut self, b: &hx_thread::Bulk) -> Result<BulkCode, SimError> {
         let row = b.row.get();
         if !row.is_load() {
-            return self.malformed(format!("`{}` is no bulk load", b.row));
+            return self.malformed(format!("`{}` is not a bulk load", b.row));
         }
         self.asynchronous = true;
         let code = self.moved(row, &b.from, &b.address)?;
@@ -189,7 +189,7 @@ impl Compilation<'_> {
     pub(super) fn bulk_store(&mut self, s: &hx_thread::BulkStore) -> Result<BulkCode, SimError> {
         let row = s.row.get();
         if row.is_load() {
-            return self.malformed(format!("`{}` is no bulk store", s.row));
+            return self.malformed(format!("`{}` is not a bulk store", s.row));
         }
         let code = self.moved(row, &s.to, &s.address)?;
         match self.program.params.get(code.tensor) {
@@ -289,7 +289,7 @@ impl Compilation<'_> {
         };
         let types = [&c.src, &c.dst].map(|a| self.program.memory_dtype(a.memory));
         let [Some(dtype), Some(to)] = types else {
-            return self.malformed(format!("parameter {src} is no tensor"));
+            return self.malformed(format!("parameter {src} is not a tensor"));
         };
         if dtype != to {
             return self.malformed(format!("`{}` copies elements of {dtype} to a tensor of {to}", c.row));

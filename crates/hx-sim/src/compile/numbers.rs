@@ -50,7 +50,7 @@ impl Compilation<'_> {
                 let slot = *slot;
                 self.number(var, slot, value, &[])
             }
-            _ => self.malformed(format!("`{var}` is changed, but is no local number")),
+            _ => self.malformed(format!("`{var}` is changed, but is not a local number")),
         }
     }
 
@@ -72,7 +72,7 @@ impl Compilation<'_> {
             Some(Local { binding: Binding::Slot(slot), changes: true, .. }) => {
                 Ok(Step::SetSlot { site: self.site, slot: *slot, value })
             }
-            Some(_) => self.malformed(format!("`{var}` is changed, but is no local integer")),
+            Some(_) => self.malformed(format!("`{var}` is changed, but is not a local integer")),
             None => self.malformed(format!("`{var}` is changed where there is no such integer")),
         }
     }
@@ -91,7 +91,7 @@ impl Compilation<'_> {
                 Some(Param::Tensor(t)) => {
                     return self.malformed(format!("`{var}` is read from `{}`, which is `mut`", t.name));
                 }
-                _ => return self.malformed(format!("parameter {p} is no tensor")),
+                _ => return self.malformed(format!("parameter {p} is not a tensor")),
             },
             Memory::Shared(s) => match self.program.shared.get(s as usize) {
                 Some(buffer) => (Mem::Shared(s as usize), buffer.dtype),
@@ -130,7 +130,7 @@ impl Compilation<'_> {
             return self.malformed(format!("`{var}` is read from shared memory, where it may differ"));
         };
         let Some(Param::Tensor(t)) = self.program.params.get(p as usize) else {
-            return self.malformed(format!("parameter {p} is no tensor"));
+            return self.malformed(format!("parameter {p} is not a tensor"));
         };
         if t.mutable {
             let text = "whose elements are not the same for all threads, as it is `mut`";

@@ -16,7 +16,7 @@ impl Compilation<'_> {
     pub(super) fn multiply_async(&mut self, m: &hx_thread::MultiplyAsync) -> Result<MultiplyAsync, SimError> {
         let row = m.row.get();
         if !row.is_by_descriptor() {
-            return self.malformed(format!("`{}` is no asynchronous matrix product", m.row));
+            return self.malformed(format!("`{}` is not an asynchronous matrix product", m.row));
         }
         self.expect_lanes(m.row, row.threads)?;
         let c = self.written(&m.c)?;

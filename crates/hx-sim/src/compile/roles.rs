@@ -28,7 +28,7 @@ impl<'a> Compilation<'a> {
             Lanes::FirstWarp => scope.threads.min(self.program.target.limits.lanes) as usize,
         };
         if threads == 0 || scope.end() > u64::from(self.program.block_threads()) {
-            return self.malformed(format!("the {scope} is no part of the block"));
+            return self.malformed(format!("the {scope} is not part of the block"));
         }
         // A value that differs between the threads of the block has no meaning for those of a group.
         let varies = |local: &Local| matches!(local.binding, Binding::Table(_) | Binding::Lanes(_));

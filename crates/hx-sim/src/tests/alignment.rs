@@ -87,7 +87,7 @@ fn every_instruction_wants_aligned_addresses() {
         let ends: &[[i64; 2]] = if row.is_async() { &[[1, 0], [0, 1]] } else { &[[1, 0]] };
         for after in ends {
             let found = run(row, dtype, *after);
-            let want = format!("which is no multiple of the {} bytes of the access", row.access);
+            let want = format!("which is not a multiple of the {} bytes of the access", row.access);
             assert!(found.contains(&want), "{} of {dtype}: {found}", row.name);
         }
         shifted.push(row.name.as_str());

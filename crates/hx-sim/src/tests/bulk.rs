@@ -168,9 +168,9 @@ fn a_box_begins_and_ends_at_multiples_of_16_bytes() {
         "tma.store",
         [4, 0],
         expect![[r#"
-        a box at byte 8 of the rows of its tensor, which is no multiple of 16
-          block [0, 0, 0], #1 `copy_async(s, y)`
-    "#]],
+            a box at byte 8 of the rows of its tensor, which is not a multiple of 16
+              block [0, 0, 0], #1 `copy_async(s, y)`
+        "#]],
     );
     check(
         COLUMNS,

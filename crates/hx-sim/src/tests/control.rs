@@ -155,7 +155,7 @@ fn malformed_integers() {
     check(vec![assign("x", c(1))], expect!["`x` is changed where there is no such integer"]);
     check(
         vec![x(), repeat("i", c(3), false, vec![assign("i", c(1))])],
-        expect!["`i` is changed, but is no local integer"],
+        expect!["`i` is changed, but is not a local integer"],
     );
     check(
         vec![load("x", Memory::Global(3), c(0))],

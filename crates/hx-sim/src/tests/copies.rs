@@ -374,13 +374,13 @@ fn addresses_of_both_sides_are_checked() {
     let mut p = staged();
     p.issue(own(), thread());
     p.check(expect![[r#"
-        writes element 1 of `s` at address 4, which is no multiple of the 16 bytes of the access
+        writes element 1 of `s` at address 4, which is not a multiple of the 16 bytes of the access
           thread 1, block [0, 0, 0], #0 `copy_async(a, s)`
     "#]]);
     let mut p = staged();
     p.issue(thread(), own());
     p.check(expect![[r#"
-        reads element 1 of `a` at address 260, which is no multiple of the 16 bytes of the access
+        reads element 1 of `a` at address 260, which is not a multiple of the 16 bytes of the access
           thread 1, block [0, 0, 0], #0 `copy_async(a, s)`
     "#]]);
 }

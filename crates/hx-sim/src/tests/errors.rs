@@ -54,9 +54,9 @@ fn malformed_programs() {
     check(
         transfer("ld.global.b32", first(R, 2), Memory::Global(3), thread()),
         expect![[r#"
-        parameter 3 is no tensor
-          #0 `op`
-    "#]],
+            parameter 3 is not a tensor
+              #0 `op`
+        "#]],
     );
     check(
         transfer("st.global.b32", first(R, 2), A, thread()),
@@ -222,8 +222,8 @@ fn launches() {
     check(Some(128), &[a(128, 16), a(128, 16)], expect!["a tensor for the number `x`"]);
     check(Some(128), &[a(128, 16), Argument::Float(0.5)], expect!["a fraction for `x`, which is i32"]);
     check(Some(128), &[a(128, 16), Argument::Int(500)], expect!["the launch breaks `x < n`"]);
-    check(Some(128), &[a(120, 16), x.clone()], expect!["`a` is [120] : [1] where [128] : [1] is wanted"]);
-    check(Some(128), &[a(128, 8), x.clone()], expect!["`a` is aligned to 8 bytes where 16 are wanted"]);
+    check(Some(128), &[a(120, 16), x.clone()], expect!["`a` is [120] : [1] where [128] : [1] is expected"]);
+    check(Some(128), &[a(128, 8), x.clone()], expect!["`a` is aligned to 8 bytes where 16 are expected"]);
     check(Some(50), &[a(50, 16), x.clone()], expect!["a grid of -50 blocks, from `n - 100`"]);
     check(None, &[a(50, 16), x], expect!["`n` has no value here"]);
 }

@@ -325,9 +325,9 @@ fn alignment_and_bounds() {
         thread() * c(4),
         16,
         expect![[r#"
-        reads element 4 of `a` at address 24, which is no multiple of the 16 bytes of the access
-          thread 1, block [0, 0, 0], #0 `copy(a, r)`
-    "#]],
+            reads element 4 of `a` at address 24, which is not a multiple of the 16 bytes of the access
+              thread 1, block [0, 0, 0], #0 `copy(a, r)`
+        "#]],
     );
     wide_load(
         &[64],
@@ -336,9 +336,9 @@ fn alignment_and_bounds() {
         thread() * c(8),
         8,
         expect![[r#"
-        reads element 0 of `a` at address 8, which is no multiple of the 16 bytes of the access
-          thread 0, block [0, 0, 0], #0 `copy(a, r)`
-    "#]],
+            reads element 0 of `a` at address 8, which is not a multiple of the 16 bytes of the access
+              thread 0, block [0, 0, 0], #0 `copy(a, r)`
+        "#]],
     );
     wide_load(
         &[4, 10],
@@ -397,9 +397,9 @@ fn shared_memory_has_bounds_and_alignment() {
         &k,
         &mut [],
         expect![[r#"
-        writes element 1 of `s` at address 4, which is no multiple of the 8 bytes of the access
-          thread 1, block [0, 0, 0], #1 `copy(r, s)`
-    "#]],
+            writes element 1 of `s` at address 4, which is not a multiple of the 8 bytes of the access
+              thread 1, block [0, 0, 0], #1 `copy(r, s)`
+        "#]],
     );
 }
 
@@ -542,8 +542,8 @@ fn elements_narrower_than_a_byte() {
         &k,
         &mut arguments,
         expect![[r#"
-        reads element 1 of `a` at address 256 and bit 4, which is no multiple of the 1 bytes of the access
-          thread 1, block [0, 0, 0]
-    "#]],
+            reads element 1 of `a` at address 256 and bit 4, which is not a multiple of the 1 bytes of the access
+              thread 1, block [0, 0, 0]
+        "#]],
     );
 }

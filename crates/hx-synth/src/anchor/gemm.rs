@@ -182,12 +182,14 @@ pub(crate) fn tilings(
 fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
     let (lanes, steps) = (i64::from(row.threads), row.shape[2]);
     if threads % lanes != 0 {
-        let text =
-            format!("`{}` is executed by {lanes} threads together, and {threads} is no multiple", row.name);
+        let text = format!(
+            "`{}` is executed by {lanes} threads together, and {threads} is not a multiple",
+            row.name
+        );
         return Some(text);
     }
     (k % steps != 0)
-        .then(|| format!("`{}` takes {steps} steps of K at once, and {k} is no multiple", row.name))
+        .then(|| format!("`{}` takes {steps} steps of K at once, and {k} is not a multiple", row.name))
 }
 
 /// Returns one reason for each matrix instruction of the product's types, if none of them can compute it. Returns an empty list

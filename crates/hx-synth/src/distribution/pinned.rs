@@ -16,7 +16,7 @@ const LIMIT: i64 = 1 << 22;
 /// The defect of the layout, as text.
 pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, String> {
     if layout.rank() != 2 {
-        return Err(format!("it has {} modes, wanted two: threads, and the values of each", layout.rank()));
+        return Err(format!("it has {} modes, expected two: threads, and the values of each", layout.rank()));
     }
     let found = layout.mode(0).size();
     if found != threads {
@@ -127,7 +127,7 @@ mod tests {
             "(64,2,2):(1,64,128)",
             &[256],
             64,
-            expect!["it has 3 modes, wanted two: threads, and the values of each"],
+            expect!["it has 3 modes, expected two: threads, and the values of each"],
         );
         check("(32,8):(1,32)", &[256], 64, expect!["its first mode counts 32 threads"]);
         check("(64,8):(1,64)", &[256], 64, expect!["index 256 lies outside"]);

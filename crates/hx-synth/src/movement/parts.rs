@@ -328,7 +328,7 @@ fn insert(
 }
 
 fn no_register(op: &Op) -> Failure {
-    Failure::new(FailureKind::Conflict, "a part of what is no register tensor").at(op.id)
+    Failure::new(FailureKind::Conflict, "a part of what is not a register tensor").at(op.id)
 }
 
 /// Returns the choice of a part whose elements have these places in the registers of each thread, or of one lane for others. `None`

@@ -52,7 +52,7 @@ pub(crate) fn exchange_of(
 pub(crate) fn differs(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> String {
     let (held, wanted) = (&known[src], &known[dst]);
     format!(
-        "`{}` is held as {} ({}) and wanted as {} ({})",
+        "`{}` is held as {} ({}) and needed as {} ({})",
         cx.program().tensor(src).name,
         held.tv.text(),
         held.reason.text,

@@ -69,7 +69,7 @@ pub(super) fn candidates(
     global: &View,
     row: &'static BulkRow,
 ) -> Result<Vec<Candidate>, String> {
-    let param = global::param_of(cx.program(), global).ok_or("it is no tensor of global memory")?;
+    let param = global::param_of(cx.program(), global).ok_or("it is not a tensor of global memory")?;
     if row.is_load() && is_written(cx, global.base) {
         return Err(format!("the kernel writes `{}` too", param.name));
     }

@@ -96,7 +96,7 @@ fn constraint(
         return Err(format!("the view of `{}` has {} dimensions", info.name, view.modes.len()));
     };
     if x.dim == k.dim || view.picked.is_some() {
-        return Err(format!("the view of `{}` is no tile of it", info.name));
+        return Err(format!("the view of `{}` is not a tile of it", info.name));
     }
     let mut constraint = Constraint { swizzle: Some(swizzle), ..Constraint::free(&info.shape) };
     for ((mode, modes), extent) in [x, k].into_iter().zip(&modes).zip(issued.extents) {

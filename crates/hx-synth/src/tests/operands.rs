@@ -120,7 +120,9 @@ fn check_spoiled(spoil: impl Fn(&mut Solution), expected: Expect) {
 fn an_operand_without_a_route() {
     check_spoiled(
         |solution| solution.edits.loads.truncate(1),
-        expect!["operation #7: `mma.m16n8k16.f32.f16` is no product of whole groups of warps by descriptor"],
+        expect![
+            "operation #7: `mma.m16n8k16.f32.f16` is not a product of whole groups of warps by descriptor"
+        ],
     );
 }
 

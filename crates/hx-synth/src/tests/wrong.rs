@@ -103,7 +103,7 @@ fn tickets_have_memory_of_their_own() {
         --
         `sc` ends at 8192, and the barriers begin at 8184
         --
-        barriers begin at 8196, which is no multiple of 8
+        barriers begin at 8196, which is not a multiple of 8
         --
         `sc` ends at 8192 of 8 B of shared memory"#]]
     .assert_eq(&[found(end), found(end - 8), found(end + 4), found(8)].join("\n--\n"));

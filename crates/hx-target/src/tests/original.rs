@@ -12,7 +12,7 @@ fn same(found: &Layout, want: &str, what: &str) {
     let want = Layout::literal(want);
     for mode in 0..2 {
         let (found, want) = (found.mode(mode), want.mode(mode));
-        assert!(equal_function(&found, &want), "{what}: {found} where {want} was wanted");
+        assert!(equal_function(&found, &want), "{what}: {found} where {want} was expected");
     }
 }
 

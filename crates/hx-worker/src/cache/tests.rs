@@ -241,7 +241,7 @@ mod others {
         let elsewhere = dir.path().join("elsewhere");
         fs::rename(&entry, &elsewhere).unwrap();
         symlink(&elsewhere, &entry).unwrap();
-        assert!(foreign(&cache, &key).starts_with("is not used: it is no file of ours"));
+        assert!(foreign(&cache, &key).starts_with("is not used: it is not a file of ours"));
         // Storing replaces the link; its target stays unchanged.
         let before = fs::read(&elsewhere).unwrap();
         let other = Compiled { code: b"other".to_vec(), ..compiled() };

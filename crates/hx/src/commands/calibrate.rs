@@ -75,7 +75,7 @@ fn base(args: &CalibrateArgs, output: &Output) -> Result<String, Exit> {
 
 fn refused(path: &Path, error: &str, output: &Output) -> Exit {
     let help = "`hx calibrate --out FILE` writes such a file".to_owned();
-    let text = format!("`{}` is no file of the cost model: {error}", path.display());
+    let text = format!("`{}` is not a file of the cost model: {error}", path.display());
     output.placeless_parts(&codes::IO_ERROR, &text, &[], &[help]);
     Exit::Bad
 }

@@ -36,7 +36,7 @@ pub(super) fn fault(what: &str, path: &Path, error: &Error, output: &Output) -> 
         ErrorKind::NotFound => "there is no such folder".to_owned(),
         ErrorKind::PermissionDenied => "permission denied".to_owned(),
         ErrorKind::IsADirectory => "it is a folder".to_owned(),
-        ErrorKind::InvalidData => "it is no UTF-8 text".to_owned(),
+        ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
         _ => error.to_string(),
     };
     output.placeless_parts(code, &format!("cannot {what} `{}`: {reason}", path.display()), &[], &[]);

@@ -86,17 +86,17 @@ fn an_expression_without_a_value_shows_why_and_where() {
     eval(
         "",
         expect![[r#"
-        exit 1
-        --
-        error[HX0304]: found the end where an expression was wanted
-           ╭─[ expression:1:1 ]
-           │
-         1 │
-           │ │
-           │ ╰─ here
-        ───╯
+            exit 1
+            --
+            error[HX0304]: found the end where an expression was expected
+               ╭─[ expression:1:1 ]
+               │
+             1 │
+               │ │
+               │ ╰─ here
+            ───╯
 
-    "#]],
+        "#]],
     );
     check(
         &[],
@@ -181,10 +181,10 @@ fn what_cannot_be_drawn_is_told() {
         &[],
         &["--message-format", "short", "layout", "show", "swizzle<1,2,3>"],
         expect![[r#"
-        exit 1
-        --
-        expression:1:1: error[HX0304]: found a swizzle where a layout was wanted
-    "#]],
+            exit 1
+            --
+            expression:1:1: error[HX0304]: found a swizzle where a layout was expected
+        "#]],
     );
     check(
         &[],
@@ -290,7 +290,7 @@ fn equations_hold_or_not() {
         expect![[r#"
             exit 1
             --
-            expression:1:1: error[HX0304]: `==` between two layouts was wanted
+            expression:1:1: error[HX0304]: `==` between two layouts was expected
         "#]],
     );
 }
@@ -308,11 +308,11 @@ fn reference_cases_are_judged() {
         &[("cases.jsonl", CASES)],
         &["layout", "check", "cases.jsonl"],
         expect![[r#"
-        exit 1
-        c measure: value: `size` is 4, 5 was wanted
-        3 passed, 1 failed
-        --
-    "#]],
+            exit 1
+            c measure: value: `size` is 4, 5 was expected
+            3 passed, 1 failed
+            --
+        "#]],
     );
     let good: String =
         CASES.lines().filter(|line| !line.contains(r#""c""#)).map(|l| format!("{l}\n")).collect();

@@ -24,27 +24,27 @@ fn host_tensors_stay_below_the_limit() {
         "main { let x = zeros(f32, [1000000, 1000000]); print(x); }\n",
         &short,
         expect![[r#"
-        exit Some(1)
-        a.hx:1:16: error[HX0633]: found a tensor of shape [1000000, 1000000], which takes 3.6 TiB to compute with, wanted at most 4 GiB more
-        1 error
-    "#]],
+            exit Some(1)
+            a.hx:1:16: error[HX0633]: found a tensor of shape [1000000, 1000000], which takes 3.6 TiB to compute with, expected at most 4 GiB more
+            1 error
+        "#]],
     );
     let little = [&short[..], &["--memory", "1MiB"]].concat();
     check(
         "main { print((randn(f32, [512, 512]) @ randn(f32, [512, 512])).sum()); }\n",
         &little,
         expect![[r#"
-        exit Some(1)
-        a.hx:1:15: error[HX0633]: found a tensor of shape [512, 512], which takes 2 MiB to compute with, wanted at most 1 MiB more
-        1 error
-    "#]],
+            exit Some(1)
+            a.hx:1:15: error[HX0633]: found a tensor of shape [512, 512], which takes 2 MiB to compute with, expected at most 1 MiB more
+            1 error
+        "#]],
     );
     check(
         "main { let t = \"ab\"; for i in 0..60 { t = t + t; } print(1); }\n",
         &little,
         expect![[r#"
             exit Some(1)
-            a.hx:1:43: error[HX0633]: found a string, which takes 1 MiB to compute with, wanted at most 512 KiB more
+            a.hx:1:43: error[HX0633]: found a string, which takes 1 MiB to compute with, expected at most 512 KiB more
             1 error
         "#]],
     );
@@ -128,10 +128,10 @@ fn strings_and_tuples_do_not_double_for_ever() {
         "main { let t = \"ab\"; for i in 0..60 { t = t + t; } print(1); }\n",
         &short,
         expect![[r#"
-        exit Some(1)
-        a.hx:1:43: error[HX0633]: found a string of 32 MiB, wanted at most 16 MiB
-        1 error
-    "#]],
+            exit Some(1)
+            a.hx:1:43: error[HX0633]: found a string of 32 MiB, expected at most 16 MiB
+            1 error
+        "#]],
     );
     check(
         "main { let t = (1, 1); for i in 0..40 { t = (t, t); } print(1); }\n",
@@ -181,7 +181,7 @@ fn what_variables_hold_counts() {
         &little,
         expect![[r#"
             exit Some(1)
-            a.hx:18:11: error[HX0633]: found a string, which takes 64.0 KiB to compute with, wanted at most 64.0 KiB more
+            a.hx:18:11: error[HX0633]: found a string, which takes 64.0 KiB to compute with, expected at most 64.0 KiB more
             1 error
         "#]],
     );
@@ -190,10 +190,10 @@ fn what_variables_hold_counts() {
         &format!("main {{\nlet t0 = (1, 1);\n{tuples}}}\n"),
         &little,
         expect![[r#"
-        exit Some(1)
-        a.hx:129:12: error[HX0633]: found a tuple or list, which takes 16 KiB to compute with, wanted at most 7.9 KiB more
-        1 error
-    "#]],
+            exit Some(1)
+            a.hx:129:12: error[HX0633]: found a tuple or list, which takes 16 KiB to compute with, expected at most 7.9 KiB more
+            1 error
+        "#]],
     );
 }
 
