@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use expect_test::expect;
-use hx_driver::{Each, Filter, TestOptions, Verdict, list_tests, run_tests_on};
+use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests_on};
 use hx_inspect::{DeviceChoice, Setup};
 use hx_launch::{Levels, Machine, open_machine, open_machines};
 use hx_target::Target;
@@ -61,7 +61,7 @@ fn tests_are_spread_over_all_gpus() {
     );
     let mut db = Database::default();
     let files = db.open(&sandbox.path("t.hx").to_string_lossy()).expect("the file is there").files;
-    let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
+    let listing = list_tests(&db, &files, &Filter::default(), WorkLimit::unlimited());
     let options = TestOptions { jobs: 4, ..TestOptions::default() };
     let mut lines = Vec::new();
     run_tests_on(&db, &listing.cases, &machines, &options, &AtomicBool::new(false), |report| {
@@ -136,7 +136,7 @@ fn at_levels(mode: &str, levels: Levels) -> Option<String> {
     let machines = open_machines(&setup).expect("the worker pretends to have one");
     let mut db = Database::default();
     let files = db.open(&sandbox.path("t.hx").to_string_lossy()).expect("the file is there").files;
-    let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
+    let listing = list_tests(&db, &files, &Filter::default(), WorkLimit::unlimited());
     let options = TestOptions { levels, ..TestOptions::default() };
     let mut lines = String::new();
     run_tests_on(&db, &listing.cases, &machines, &options, &AtomicBool::new(false), |report| {

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use hx_base::{Diagnostic, SourceFile};
-use hx_driver::{Each, Filter, Launches, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
+use hx_driver::{
+    Filter, Launches, RunOutcome, TestOptions, Verdict, WorkLimit, list_tests, run_main, run_tests,
+};
 use hx_host::eval::Options;
 use hx_launch::{Machine, Texts};
 use hx_target::Target;
@@ -73,7 +75,7 @@ fn launch(
     files.retain(|file| is_meant(file.path(&db)));
     let prefix = format!("{}/", root.display());
     let machine = Machine::TextOnly(Texts::new(target));
-    let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
+    let listing = list_tests(&db, &files, &Filter::default(), WorkLimit::unlimited());
     let errors: Vec<&Diagnostic> = listing.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty() && listing.broken.is_empty(), "{errors:?} {:?}", listing.broken);
     let options = TestOptions { jobs: 2, ..TestOptions::default() };
@@ -94,7 +96,7 @@ fn launch(
             Launches::default(),
             given,
             &mut Vec::new(),
-            Each::unlimited().begins(),
+            WorkLimit::unlimited().from_now(),
         );
         if !matches!(outcome, RunOutcome::Finished) {
             refused.push(format!("{}: {outcome:?}", file.path(&db).replace(&prefix, "")));

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use expect_test::expect;
 use hx_compile::{default_instance, solution};
-use hx_driver::{Each, Filter, TestOptions, Verdict, list_tests, run_tests};
+use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests};
 use hx_hir::file_items;
 use hx_launch::Machine;
 use hx_target::{COSTS_TEXT, Description, Target};
@@ -30,7 +30,7 @@ fn a_target_that_does_not_exist_runs_kernels() {
     let found = hx_compile::check_file(&db, files[0], target);
     assert!(!found.iter().any(hx_base::Diagnostic::is_error), "{found:#?}");
     let machine = Machine::Simulator { target, instead_of: None, compiler: None };
-    let listing = list_tests(&db, &files, &Filter::default(), Each::unlimited());
+    let listing = list_tests(&db, &files, &Filter::default(), WorkLimit::unlimited());
     let mut passed = 0;
     run_tests(&db, &listing.cases, &machine, &TestOptions::default(), &AtomicBool::new(false), |report| {
         assert!(matches!(report.verdict, Verdict::Passed), "{}: {:#?}", report.case.name, report.verdict);

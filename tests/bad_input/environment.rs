@@ -223,12 +223,12 @@ fn the_command_line() {
         MATMUL,
         &["check", "a.hx", "--emit", "tile", "--set", "BM=?"],
         expect![[r#"
-        exit 2
-        --- stderr
-        error: --set BM=?: `?` is no number, element type or layout (found `?` where an integer was wanted at byte 0)
+            exit 2
+            --- stderr
+            error: --set BM=?: `?` is not a number, element type or layout (found `?` where an integer was expected at byte 0)
 
-        For more information, try '--help'.
-    "#]],
+            For more information, try '--help'.
+        "#]],
     );
     check(
         MATMUL,

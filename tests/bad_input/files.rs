@@ -202,12 +202,12 @@ fn an_npy_with_another_content() {
     check_load(
         &npy("{'descr': '<f2', 'fortran_order': False, 'shape': (-2,), }", &[0; 16]),
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        a.hx:1:14: error[HX0607]: `x.npy`: not a valid .npy file: the shape holds something that is no extent
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:1:14: error[HX0607]: `x.npy`: not a valid .npy file: the shape holds something that is not an extent
+            1 error
+        "#]],
     );
     check_load(
         &npy(HEADER, &[0; 14]),
@@ -237,7 +237,7 @@ fn an_npy_with_another_content() {
             exit 1
             --- stderr
             device: simulator (sm_90a)
-            a.hx:1:14: error[HX0633]: `x.npy`: found a tensor of shape [4000000000, 4], which takes 29.8 GiB to compute with, wanted at most 4.0 GiB more
+            a.hx:1:14: error[HX0633]: `x.npy`: found a tensor of shape [4000000000, 4], which takes 29.8 GiB to compute with, expected at most 4.0 GiB more
             1 error
         "#]],
     );

@@ -224,12 +224,12 @@ fn arguments_that_do_not_fit_the_header() {
         text,
         &body("matmul(a, a, c, c);"),
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        a.hx:5:17: error[HX0201]: found 4 arguments, wanted 3
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:5:17: error[HX0201]: expected 3, found 4 arguments
+            1 error
+        "#]],
     );
     check_main(
         text,
@@ -246,23 +246,23 @@ fn arguments_that_do_not_fit_the_header() {
         text,
         &body("matmul<BM = f16>(a, a, c);"),
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        std/matmul.hx:4:19: error[HX0203]: found the element type `f16`, wanted an integer
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            std/matmul.hx:4:19: error[HX0203]: expected an integer, found the element type `f16`
+            1 error
+        "#]],
     );
     check_main(
         text,
         &body("matmul<BM = 0>(a, a, c);"),
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        std/matmul.hx:4:19: error[HX0217]: found the divisor `0`, wanted a positive one
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            std/matmul.hx:4:19: error[HX0217]: found the divisor `0`, expected a positive one
+            1 error
+        "#]],
     );
     check_main(
         text,

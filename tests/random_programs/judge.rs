@@ -11,7 +11,7 @@ use hx_base::{Diagnostic, SourceFile, codes};
 use hx_compile::{
     CtArgs, Db, Instance, LaunchFacts, candidates, cuda_source, solution, tile_program, violations,
 };
-use hx_driver::{Each, Filter, TestOptions, Verdict, list_tests, run_tests};
+use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests};
 use hx_hir::{Name, file_items};
 use hx_launch::Machine;
 use hx_target::Target;
@@ -114,7 +114,7 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
     let system = MemorySystem::new([("random.hx", text)]);
     let mut db = Database::new(Arc::new(system));
     let file = db.open("random.hx").expect("the file is there").files[0];
-    let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
+    let listing = list_tests(&db, &[file], &Filter::default(), WorkLimit::unlimited());
     if let Some(found) = listing.diagnostics.iter().find(|found| found.is_error()) {
         return fault_of(&db, found).into();
     }

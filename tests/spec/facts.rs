@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use hx_base::testing::MemorySystem;
 use hx_base::{Diagnostic, Severity, SourceFile, TextRange, line_index};
 use hx_compile::{check_file, default_instance, solution, tile_program};
-use hx_driver::{Each, Filter, TestOptions, Verdict, list_tests, run_tests};
+use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests};
 use hx_hir::{
     Item, Kernel, Pat, body_of, body_source_map, file_items, infer_body, signature_source_map,
     signature_types,
@@ -179,7 +179,7 @@ impl<'db> Collector<'db> {
     /// Runs the tests of the block on the simulator, and collects what the failed ones found.
     fn tests(&mut self, target: Target) {
         let machine = Machine::Simulator { target, instead_of: None, compiler: None };
-        let listing = list_tests(self.db, self.files, &Filter::default(), Each::unlimited());
+        let listing = list_tests(self.db, self.files, &Filter::default(), WorkLimit::unlimited());
         let options = TestOptions::default();
         run_tests(self.db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {
             match &report.verdict {

@@ -2,14 +2,14 @@
 
 /// A direction in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Forward,
     Back,
 }
 
-impl Way {
+impl Direction {
     pub(crate) fn is_forward(self) -> bool {
-        self == Way::Forward
+        self == Direction::Forward
     }
 }
 
@@ -17,17 +17,17 @@ impl Way {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Command {
     /// Moves by this number of operations.
-    Step(Way, u32),
+    Step(Direction, u32),
     /// Moves by this number of lines.
-    Next(Way, u32),
-    Out(Way),
+    Next(Direction, u32),
+    Out(Direction),
     /// Moves to the next breakpoint, or to the end of the record in that direction.
-    Continue(Way),
+    Continue(Direction),
     /// Moves to an operation, named by its number or a part of its text.
-    Operation(Way, String),
+    Operation(Direction, String),
     /// Moves to the previous or the next access to an element: a read if `reads`, otherwise a write.
     Access {
-        way: Way,
+        way: Direction,
         reads: bool,
         element: Reference,
     },
@@ -103,11 +103,11 @@ impl Command {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         let (back, after) = match rest.split_once(char::is_whitespace).unwrap_or((rest, "")) {
-            ("back", after) => (Way::Back, after.trim()),
-            _ => (Way::Forward, rest),
+            ("back", after) => (Direction::Back, after.trim()),
+            _ => (Direction::Forward, rest),
         };
         let capital = |word: &str| word.len() == 1 && word.chars().all(char::is_uppercase);
-        let way = if capital(word) { Way::Back } else { back };
+        let way = if capital(word) { Direction::Back } else { back };
         Ok(match word {
             "step" | "s" | "S" => Command::Step(way, count(after)?),
             "next" | "n" | "N" => Command::Next(way, count(after)?),
@@ -118,7 +118,7 @@ impl Command {
             }
             "op" => Command::Operation(way, after.to_owned()),
             "last" | "after" => {
-                let way = if word == "last" { Way::Back } else { Way::Forward };
+                let way = if word == "last" { Direction::Back } else { Direction::Forward };
                 let (reads, element) = match rest.strip_prefix("read ") {
                     Some(element) => (true, element),
                     None => (false, rest),
@@ -205,10 +205,13 @@ mod tests {
 
     #[test]
     fn capital_letters_and_back_go_back() {
-        assert_eq!(Command::parse("S"), Ok(Command::Step(Way::Back, 1)));
-        assert_eq!(Command::parse("step back 3"), Ok(Command::Step(Way::Back, 3)));
-        assert_eq!(Command::parse(" s 2 "), Ok(Command::Step(Way::Forward, 2)));
-        assert_eq!(Command::parse("op back gemm"), Ok(Command::Operation(Way::Back, "gemm".to_owned())));
+        assert_eq!(Command::parse("S"), Ok(Command::Step(Direction::Back, 1)));
+        assert_eq!(Command::parse("step back 3"), Ok(Command::Step(Direction::Back, 3)));
+        assert_eq!(Command::parse(" s 2 "), Ok(Command::Step(Direction::Forward, 2)));
+        assert_eq!(
+            Command::parse("op back gemm"),
+            Ok(Command::Operation(Direction::Back, "gemm".to_owned()))
+        );
     }
 
     #[test]

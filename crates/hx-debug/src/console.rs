@@ -8,7 +8,7 @@ use hx_base::limits::byte_text;
 use hx_driver::{Named, Stepper, Tile};
 use hx_sim::{AccessKind, AgentId};
 
-use crate::command::{Command, HELP, Moment, Reference, Way};
+use crate::command::{Command, Direction, HELP, Moment, Reference};
 use crate::show::{self, Look, listed};
 
 /// The largest window of a tensor that is printed, in rows and columns.
@@ -171,7 +171,7 @@ impl Console {
     fn access(
         &self,
         stepper: &mut Stepper<'_>,
-        way: Way,
+        way: Direction,
         reads: bool,
         element: &Reference,
     ) -> Result<String, String> {
@@ -271,12 +271,12 @@ impl Console {
 }
 
 /// Explains why a move stopped before its goal; empty if it reached the goal (`went`).
-fn end(stepper: &Stepper<'_>, went: bool, way: Way) -> String {
+fn end(stepper: &Stepper<'_>, went: bool, way: Direction) -> String {
     let [step, length] = stepper.progress();
     match way {
         _ if went => String::new(),
-        Way::Forward if step == length => "the record ends here\n".to_owned(),
-        Way::Back if step == 0 => "the record begins here\n".to_owned(),
+        Direction::Forward if step == length => "the record ends here\n".to_owned(),
+        Direction::Back if step == 0 => "the record begins here\n".to_owned(),
         _ => format!("interrupted at step {step} of {length}\n"),
     }
 }

@@ -18,7 +18,7 @@ use hx_host::eval::{Options, Session};
 use hx_launch::{Launcher, Machine, Timing, Tuned};
 use hx_workspace::Database;
 
-use crate::bounded::{Each, ended_at};
+use crate::bounded::{WorkLimit, ended_at};
 use crate::test::{Captured, Case, Failed, Filter, Listing, case_seed, list, panicked};
 
 /// Options of a run of benches.
@@ -48,7 +48,7 @@ pub struct BenchReport {
 }
 
 /// Finds the benches of files, in the way that [`list_tests`](crate::list_tests) finds tests.
-pub fn list_benches(db: &Database, files: &[SourceFile], filter: &Filter, each: Each<'_>) -> Listing {
+pub fn list_benches(db: &Database, files: &[SourceFile], filter: &Filter, each: WorkLimit<'_>) -> Listing {
     list(db, files, filter, ItemKind::Bench, each)
 }
 
@@ -64,7 +64,7 @@ pub fn run_benches(
 ) {
     ahead::compile_ahead(db, cases, machine, options, stop);
     for case in cases {
-        let until = Each { stop, limit: options.timeout }.begins();
+        let until = WorkLimit { stop, limit: options.timeout }.from_now();
         let mut captured = Captured::default();
         let run = AssertUnwindSafe(|| run_case(db, case, machine, options, until, &mut captured));
         let outcome = catch_unwind(run).unwrap_or_else(|panic| Err(vec![panicked(db, case, &*panic)]));

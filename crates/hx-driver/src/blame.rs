@@ -19,7 +19,7 @@ use hx_launch::{Launcher, Machine, Tuned};
 use hx_workspace::Database;
 
 use self::account::Account;
-use crate::bounded::Each;
+use crate::bounded::WorkLimit;
 
 /// The largest tensor whose writes are recorded, in elements. A record takes 16 bytes for each.
 const LARGEST: usize = 1 << 22;
@@ -52,7 +52,7 @@ pub(crate) fn blame(
         return;
     }
     let limit = timeout.map_or(LIMIT, |timeout| timeout.min(LIMIT));
-    let until = Each { stop, limit: Some(limit) }.begins();
+    let until = WorkLimit { stop, limit: Some(limit) }.from_now();
     let ran = until.run(db, |db| {
         let launcher = Launcher::new(db, machine, until).in_order(order).with_tuned(tuned);
         let mut launcher = launcher.watching(suspect);

@@ -11,23 +11,23 @@ use web_time::Instant;
 
 /// The time limit of each of several works, and their common stop flag.
 #[derive(Clone, Copy, Debug)]
-pub struct Each<'a> {
+pub struct WorkLimit<'a> {
     /// Stops all works once it is true.
     pub stop: &'a AtomicBool,
     pub limit: Option<Duration>,
 }
 
-impl Each<'static> {
+impl WorkLimit<'static> {
     /// Returns limits that never end a work.
-    pub fn unlimited() -> Each<'static> {
+    pub fn unlimited() -> WorkLimit<'static> {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        Each { stop: &NEVER, limit: None }
+        WorkLimit { stop: &NEVER, limit: None }
     }
 }
 
-impl<'a> Each<'a> {
+impl<'a> WorkLimit<'a> {
     /// Begins a work: returns the stop flag with a deadline of now plus the limit.
-    pub fn begins(self) -> Until<'a> {
+    pub fn from_now(self) -> Until<'a> {
         Until { stop: self.stop, deadline: self.limit.map(|limit| Instant::now() + limit) }
     }
 }

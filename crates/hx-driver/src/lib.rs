@@ -14,12 +14,12 @@ mod bounded;
 mod build;
 mod calibrate;
 mod history;
+mod reported;
 mod run;
 mod step;
 mod test;
 #[cfg(test)]
 mod tests;
-mod told;
 pub mod tune;
 mod tuned;
 
@@ -28,10 +28,11 @@ pub use bench::record::{
     Verdict as ChangeVerdict, WorkRecord, changes,
 };
 pub use bench::{BenchOptions, BenchReport, list_benches, run_benches};
-pub use bounded::{Each, ended_in};
+pub use bounded::{WorkLimit, ended_in};
 pub use build::{BuildKind, BuildRequest, Built, BuiltLauncher, build, build_launcher, parse_facts};
 pub use calibrate::{Calibration, calibrate, compile_probes};
 pub use history::History;
+pub use reported::ReportedErrors;
 pub use run::{Launches, RunOutcome, run_main};
 pub use step::{
     Cell, Goal, Named, Place, StepCase, StepError, StepFrame, StepRequest, StepSpot, Stepper, Tile, step,
@@ -40,5 +41,4 @@ pub use test::{
     Case, CaseReport, DRAWN_CASES, DocMode, DocTest, Drawn, Filter, Listing, Observer, Property, TestOptions,
     Verdict, case_place, list_tests, run_tests, run_tests_on,
 };
-pub use told::Told;
 pub use tuned::{check_tuned, tuned_for_shape};

@@ -20,7 +20,7 @@ use hx_launch::{Launcher, Machine, Recorded, Stepping};
 use hx_sim::{Fault, Memory, SimError};
 use hx_workspace::Database;
 
-use crate::bounded::Each;
+use crate::bounded::WorkLimit;
 use crate::test::{Captured, Case, Failed, Property, Run, TestOptions, evaluated};
 
 pub use place::Named;
@@ -119,7 +119,7 @@ pub fn step(
         return Err(StepError::Drawn);
     }
     // The session runs inside of the evaluation, so an interrupt of a command must not end the evaluation.
-    let until = Each::unlimited().begins();
+    let until = WorkLimit::unlimited().from_now();
     let named = request.kernel.is_some() || request.launch.is_some();
     let ran = until.run(db, |db| {
         let block = request.block.unwrap_or_default();

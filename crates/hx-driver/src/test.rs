@@ -28,7 +28,7 @@ use hx_workspace::Database;
 use web_time::Instant;
 
 use crate::blame::{Settings, blame};
-use crate::bounded::{Each, ended_at, ended_in, first_code};
+use crate::bounded::{WorkLimit, ended_at, ended_in, first_code};
 
 pub use docs::{DocMode, DocTest};
 pub use property::DRAWN_CASES;
@@ -189,7 +189,7 @@ impl CaseReport {
 }
 
 /// Finds the tests of files. Evaluates their lists of cases, but runs no kernel. `each` limits each file, and each list of cases.
-pub fn list_tests(db: &Database, files: &[SourceFile], filter: &Filter, each: Each<'_>) -> Listing {
+pub fn list_tests(db: &Database, files: &[SourceFile], filter: &Filter, each: WorkLimit<'_>) -> Listing {
     list(db, files, filter, ItemKind::Test, each)
 }
 
@@ -199,28 +199,28 @@ pub(crate) fn list(
     files: &[SourceFile],
     filter: &Filter,
     kind: ItemKind,
-    each: Each<'_>,
+    each: WorkLimit<'_>,
 ) -> Listing {
     let mut listing = Listing::default();
     for &file in files {
         if kind == ItemKind::Test {
-            let ran = each.begins().run(db, |db| docs::list_file(db, file, filter, &mut listing));
+            let ran = each.from_now().run(db, |db| docs::list_file(db, file, filter, &mut listing));
             ran.unwrap_or_else(|Ended| listing.diagnostics.push(ended_in(file)));
         }
         for &item in &file_items(db, file).items {
             if kind == ItemKind::Test {
                 let key = item.key(db);
-                let ran = each.begins().run(db, |db| docs::list_item(db, &key, filter, &mut listing));
+                let ran = each.from_now().run(db, |db| docs::list_item(db, &key, filter, &mut listing));
                 ran.unwrap_or_else(|Ended| listing.diagnostics.push(ended_at(db, item)));
             }
             if item.kind() == kind {
                 list_item(db, item, filter, each, &mut listing);
             }
         }
-        let found = each.begins().run(db, |db| front_diagnostics(db, file));
+        let found = each.from_now().run(db, |db| front_diagnostics(db, file));
         listing.diagnostics.extend(found.unwrap_or_else(|Ended| vec![ended_in(file)]));
     }
-    let foreign = each.begins().run(db, |db| foreign_errors(db, files));
+    let foreign = each.from_now().run(db, |db| foreign_errors(db, files));
     let ended = |Ended| files.first().map(|file| ended_in(*file)).into_iter().collect();
     listing.diagnostics.splice(0..0, foreign.unwrap_or_else(ended));
     number_repetitions(&mut listing.cases);
@@ -230,10 +230,10 @@ pub(crate) fn list(
 }
 
 /// Adds a test or bench with its cases to a listing.
-fn list_item(db: &Database, item: Item<'_>, filter: &Filter, each: Each<'_>, listing: &mut Listing) {
+fn list_item(db: &Database, item: Item<'_>, filter: &Filter, each: WorkLimit<'_>, listing: &mut Listing) {
     let (plain, key) = (title(db, item.file(db).path(db), item), item.key(db));
     let case = |name: String, index| Case { name, test: key.clone(), index, property: None, doc: None };
-    match each.begins().run(db, |db| listed(db, &key)) {
+    match each.from_now().run(db, |db| listed(db, &key)) {
         Ok(Listed::Cases(None)) => listing.cases.push(case(plain, None)),
         Ok(Listed::Drawn) => listing.cases.extend(property::wanted(filter, &plain, &key)),
         Ok(Listed::Cases(Some(values))) => {
@@ -507,7 +507,7 @@ fn run_case(run: Run<'_>) -> CaseReport {
 fn run_in_order(run: Run<'_>, order: u64) -> (CaseReport, bool) {
     let Run { db, case, machine, options, stop } = run;
     let Some(item) = case.test.find(db) else { return (failed(case, vec![gone(case)]), false) };
-    let until = Each { stop, limit: options.timeout }.begins();
+    let until = WorkLimit { stop, limit: options.timeout }.from_now();
     let mut captured = Captured::default();
     let ran = until.run(db, |db| {
         let reporting = if options.report { Reporting::Summed(Vec::new()) } else { Reporting::Off };

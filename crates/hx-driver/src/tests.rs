@@ -51,7 +51,7 @@ fn show(db: &Database, found: &[Diagnostic]) -> String {
 /// Runs the tests of a file and compares the report.
 fn check(text: &str, want: Expect) {
     let (db, file) = open(text);
-    let listing = list_tests(&db, &[file], &Filter::default(), crate::Each::unlimited());
+    let listing = list_tests(&db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
     let mut out = show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
     let options = TestOptions { jobs: 2, ..TestOptions::default() };
@@ -80,7 +80,7 @@ fn check_main(text: &str, args: &[&str], want: Expect) {
         Launches::default(),
         options,
         &mut lines,
-        crate::Each::unlimited().begins(),
+        crate::WorkLimit::unlimited().from_now(),
     );
     let mut out: String = lines.iter().map(|l| format!("{l}\n")).collect();
     match outcome {

@@ -30,7 +30,7 @@ use hx_inspect::{EmitError, Overrides, kernels};
 use hx_launch::{Machine, bound, host_value, text_hash};
 
 pub use sample::Sample;
-pub(crate) use shape::Given;
+pub(crate) use shape::FixedInputs;
 pub use shape::parse_shape;
 
 /// The number of rounds of measuring, each with half of the candidates of the round before, about.
@@ -243,7 +243,7 @@ pub fn prepare<'db>(
     shape: &Overrides,
     request: &TuneRequest,
 ) -> Result<Prepared, TuneError> {
-    let given = Given::new(db, kernel, shape).map_err(TuneError::Usage)?;
+    let given = FixedInputs::new(db, kernel, shape).map_err(TuneError::Usage)?;
     let axes = space::axes(db, kernel)?;
     if let Some(axis) = axes.iter().find(|axis| given.args.contains_key(&axis.name)) {
         // A value in the shape fixes the axis. It must be a value of the axis; any other is probably a mistake.

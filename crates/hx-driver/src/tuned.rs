@@ -11,7 +11,7 @@ use hx_lower::{CtArgs, CtValue, LaunchFacts, WrittenArg};
 use hx_target::Target;
 use hx_workspace::{Extent, TunedEntry};
 
-use crate::tune::Given;
+use crate::tune::FixedInputs;
 
 /// Returns the arguments of the result for a shape, and lines that say so. Arguments in `stated` win over those of the result.
 /// Without a `device`, all fitting results for the architecture must be of one device.
@@ -26,7 +26,7 @@ pub fn tuned_for_shape<'db>(
     (shape, stated): (&Overrides, &Overrides),
     device: Option<&str>,
 ) -> Result<(CtArgs, Vec<String>), EmitError> {
-    let given = Given::of_shape(db, kernel, shape).map_err(EmitError::Usage)?;
+    let given = FixedInputs::of_shape(db, kernel, shape).map_err(EmitError::Usage)?;
     let file = kernel.file(db);
     let resolved = stated.iter().map(|(name, value)| Ok((name.clone(), value.resolve(db, file)?)));
     let mut args: CtArgs = resolved.collect::<Result<_, _>>().map_err(EmitError::Usage)?;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::memory::Held;
+use crate::memory::Reservation;
 use crate::value::Value;
 
 /// A string of the host language.
@@ -16,7 +16,7 @@ pub struct Text(Arc<Counted<str>>);
 pub struct Parts(Arc<Counted<[Value]>>);
 
 struct Counted<T: ?Sized> {
-    _held: Held,
+    _held: Reservation,
     value: Box<T>,
 }
 
@@ -43,7 +43,7 @@ impl Deref for Text {
 impl<T: Into<Box<str>>> From<T> for Text {
     fn from(text: T) -> Text {
         let value = text.into();
-        Text(Arc::new(Counted { _held: Held::new(value.len()), value }))
+        Text(Arc::new(Counted { _held: Reservation::new(value.len()), value }))
     }
 }
 
@@ -64,7 +64,7 @@ impl fmt::Debug for Parts {
 impl From<Vec<Value>> for Parts {
     fn from(values: Vec<Value>) -> Parts {
         let value = values.into_boxed_slice();
-        Parts(Arc::new(Counted { _held: Held::new(size_of_val(&*value)), value }))
+        Parts(Arc::new(Counted { _held: Reservation::new(size_of_val(&*value)), value }))
     }
 }
 

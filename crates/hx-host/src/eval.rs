@@ -47,7 +47,7 @@ const NO_CASES: &str = "nothing would run: remove the test, or write a case";
 
 pub use closures::Closure;
 pub use environment::{Checkpoint, Environment};
-pub use error::{At, EvalError, without_launch};
+pub use error::{BodyPart, EvalError, without_launch};
 pub use forall::Assignment;
 pub use operators::{LAYOUT_FIELDS, TENSOR_FIELDS};
 pub use suspect::Suspect;
@@ -244,7 +244,12 @@ impl<'a> Session<'a> {
 
 impl<'a> Frame<'_, 'a> {
     fn fail(&self, at: ExprId, error: HostError) -> EvalError {
-        EvalError { item: self.key.clone(), at: At::Expr(at), error: Box::new(error), found: Vec::new() }
+        EvalError {
+            item: self.key.clone(),
+            at: BodyPart::Expr(at),
+            error: Box::new(error),
+            found: Vec::new(),
+        }
     }
 
     fn at<T>(&self, at: ExprId, result: HostResult<T>) -> EvalResult<T> {

@@ -58,16 +58,16 @@ fn within(bytes: Option<usize>, held: u64, limit: u64, what: impl FnOnce() -> St
 
 /// Counts the bytes of a value as memory in use until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Held(u64);
+pub(crate) struct Reservation(u64);
 
-impl Held {
-    pub(crate) fn new(bytes: usize) -> Held {
+impl Reservation {
+    pub(crate) fn new(bytes: usize) -> Reservation {
         HELD.fetch_add(bytes as u64, Ordering::Relaxed);
-        Held(bytes as u64)
+        Reservation(bytes as u64)
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         HELD.fetch_sub(self.0, Ordering::Relaxed);
     }

@@ -13,7 +13,7 @@ use crate::dense::{
     Class, Dense, Numbers, element_count, for_each_offset, row_major, show_shape, stored_count,
 };
 use crate::error::{HostError, HostResult};
-use crate::memory::Held;
+use crate::memory::Reservation;
 use crate::stretch::{for_each, map};
 
 /// The byte that fills new memory of non-float types.
@@ -162,13 +162,13 @@ struct Buffer {
     id: u64,
     /// The contents. A write copies them first while a [`Saved`] still shares them.
     bytes: RwLock<Arc<Vec<u8>>>,
-    _held: Held,
+    _held: Reservation,
 }
 
 impl Buffer {
     fn new(dtype: DType, bytes: Arc<Vec<u8>>) -> Arc<Buffer> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let held = Held::new(bytes.len());
+        let held = Reservation::new(bytes.len());
         Arc::new(Buffer {
             dtype,
             id: NEXT.fetch_add(1, Ordering::Relaxed),

@@ -4,8 +4,8 @@
 use std::sync::atomic::AtomicBool;
 
 use hx_driver::{
-    CaseReport, Each, Filter, Launches, RunOutcome, TestOptions, Verdict, case_place, list_tests, run_main,
-    run_tests,
+    CaseReport, Filter, Launches, RunOutcome, TestOptions, Verdict, WorkLimit, case_place, list_tests,
+    run_main, run_tests,
 };
 use hx_host::eval::Options;
 use hx_launch::Machine;
@@ -21,7 +21,7 @@ fn simulator(target: Target) -> Machine {
 
 /// Lists the cases of all tests, each with the offset of its test, and the tests that have errors.
 pub(crate) fn tests(db: &Database, places: &Places<'_>) -> Value {
-    let listing = list_tests(db, &[places.file], &Filter::default(), Each::unlimited());
+    let listing = list_tests(db, &[places.file], &Filter::default(), WorkLimit::unlimited());
     let cases = listing.cases.iter().map(|case| {
         let place = case_place(db, case).filter(|(file, _)| *file == places.file);
         json!({ "name": case.name, "at": place.map(|(_, at)| places.unit(at)) })
@@ -35,7 +35,7 @@ pub(crate) fn tests(db: &Database, places: &Places<'_>) -> Value {
 /// If there is no such case, or its test has errors.
 pub(crate) fn test(db: &Database, places: &Places<'_>, target: Target, name: &str) -> Result<Value, String> {
     let filter = Filter { names: vec![name.to_owned()], exact: true, ..Filter::default() };
-    let listing = list_tests(db, &[places.file], &filter, Each::unlimited());
+    let listing = list_tests(db, &[places.file], &filter, WorkLimit::unlimited());
     let mut reported = None;
     let (machine, options) = (simulator(target), TestOptions::default());
     run_tests(db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {
@@ -70,7 +70,7 @@ fn case(places: &Places<'_>, report: &CaseReport) -> Value {
 pub(crate) fn main(db: &Database, places: &Places<'_>, target: Target) -> Value {
     let (machine, mut lines) = (simulator(target), Vec::<String>::new());
     let (launches, options) = (Launches::default(), Options::default());
-    let until = Each::unlimited().begins();
+    let until = WorkLimit::unlimited().from_now();
     let found = match run_main(db, places.file, &machine, launches, options, &mut lines, until) {
         RunOutcome::Finished => Vec::new(),
         RunOutcome::Refused(found) | RunOutcome::Failed(found) => found,

@@ -18,7 +18,7 @@ use hx_launch::{Launcher, Machine};
 use hx_workspace::Database;
 
 use super::BenchOptions;
-use crate::bounded::Each;
+use crate::bounded::WorkLimit;
 use crate::test::{Captured, Case};
 
 /// Stack of a thread that compiles, because the compiler's passes recurse into nested expressions.
@@ -74,7 +74,7 @@ pub(super) fn compile_ahead(
             let work = move || {
                 while !stop.load(Ordering::Relaxed) {
                     let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-                    let until = Each { stop, limit: Some(LIMIT) }.begins();
+                    let until = WorkLimit { stop, limit: Some(LIMIT) }.from_now();
                     let compile = AssertUnwindSafe(|| compile(&db, case, machine, options, until));
                     let _ = catch_unwind(compile);
                 }

@@ -11,7 +11,7 @@ use hx_launch::Machine;
 use hx_workspace::Database;
 
 use super::{Case, CaseReport, TestOptions, run_guarded};
-use crate::bounded::{Each, ended_at};
+use crate::bounded::{WorkLimit, ended_at};
 
 /// The reason of a skip because `assume` does not hold.
 pub(super) const REFUSED: &str = "`assume` does not hold for it";
@@ -106,7 +106,7 @@ impl Run<'_> {
         work: impl for<'s> FnOnce(&mut Session<'s>, Sound<Item<'s>>) -> EvalResult<R>,
     ) -> Result<R, Vec<Diagnostic>> {
         let Some(item) = self.case.test.find(self.db) else { return Err(Vec::new()) };
-        let until = Each { stop: self.stop, limit: self.options.timeout }.begins();
+        let until = WorkLimit { stop: self.stop, limit: self.options.timeout }.from_now();
         let done = until.run(self.db, |db| {
             let sound = self.case.test.find(db).and_then(|item| Sound::of(db, item))?;
             let (mut device, mut surroundings) = (NoDevice, Vec::<String>::new());

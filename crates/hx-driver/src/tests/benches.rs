@@ -52,7 +52,7 @@ impl Device for Clock {
 /// Times the first bench of a text and returns its groups.
 fn timed(text: &str, micros: f64) -> Vec<Group> {
     let (db, file) = open(text);
-    let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
+    let listing = list_benches(&db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
     let item = listing.cases[0].test.find(&db).expect("a bench");
     let item = hx_hir::Sound::of(&db, item).expect("no errors");
     let (mut lines, mut device) = (Vec::<String>::new(), Clock(micros));
@@ -267,7 +267,7 @@ bench \"b\" {
 }
 ";
     let (db, file) = open(text);
-    let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
+    let listing = list_benches(&db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
     let item = listing.cases[0].test.find(&db).expect("a bench");
     let item = hx_hir::Sound::of(&db, item).expect("no errors");
     let (mut lines, mut device) = (Vec::<String>::new(), Adder(Clock(10.0)));
@@ -308,7 +308,7 @@ fn benches_have_cases_and_need_a_gpu() {
     );
     let (db, file) = open(&text);
     let filter = Filter { names: vec!["[2]".to_owned()], ..Filter::default() };
-    let listing = list_benches(&db, &[file], &filter, crate::Each::unlimited());
+    let listing = list_benches(&db, &[file], &filter, crate::WorkLimit::unlimited());
     let names: Vec<&str> = listing.cases.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["t.hx::b[2]"]);
     let mut out = String::new();
@@ -337,7 +337,7 @@ fn the_kernels_of_all_benches_are_compiled_ahead() {
         bench \"b\" { let x = uniform(f32, [65]); measure { fill1<B = 64>(x) } baseline copy(8) }
     ";
     let (db, file) = open(text);
-    let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
+    let listing = list_benches(&db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
     let machine = hx_launch::Machine::TextOnly(hx_launch::Texts::new(Target::usual()));
     // The first report sets `stop`, so no later bench compiles: the kernels below come from the pass before the first bench.
     let stop = AtomicBool::new(false);
@@ -368,7 +368,7 @@ fn benches_that_only_compile_draw_nothing() {
         }
     ";
     let (db, file) = open(text);
-    let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
+    let listing = list_benches(&db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
     let machine = hx_launch::Machine::TextOnly(hx_launch::Texts::new(Target::usual()));
     let mut printed = Vec::new();
     let stop = AtomicBool::new(false);

@@ -7,7 +7,7 @@ use hx_launch::Machine;
 use hx_target::Target;
 
 use super::{check, open, simulator};
-use crate::{Each, Filter, TestOptions, list_tests};
+use crate::{Filter, TestOptions, WorkLimit, list_tests};
 
 const TESTS: &str = r#"
 test "plain" { }
@@ -18,7 +18,7 @@ test "plain" { }
 
 fn names(filter: &Filter, want: Expect) {
     let (db, file) = open(TESTS);
-    let listing = list_tests(&db, &[file], filter, Each::unlimited());
+    let listing = list_tests(&db, &[file], filter, WorkLimit::unlimited());
     let text: String = listing.cases.iter().map(|c| format!("{}\n", c.name)).collect();
     want.assert_eq(&text);
 }
@@ -107,7 +107,7 @@ fn errors_break_the_tests_they_are_in() {
 fn a_loop_without_end_meets_the_limit() {
     use std::sync::atomic::AtomicBool;
     let (db, file) = open("test \"loop\" { while true { } }");
-    let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
+    let listing = list_tests(&db, &[file], &Filter::default(), WorkLimit::unlimited());
     let options =
         crate::TestOptions { timeout: Some(Duration::from_millis(50)), ..crate::TestOptions::default() };
     let start = Instant::now();
@@ -127,7 +127,7 @@ fn machines_take_turns_and_reports_keep_the_order_of_the_text() {
     }
     test \"t\" for n in [0, 1, 2, 3, 4, 5, 6] { let x = zeros(f32, [32]); k(x); assert_eq(x, ones(f32, [32])); }";
     let (db, file) = open(text);
-    let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
+    let listing = list_tests(&db, &[file], &Filter::default(), WorkLimit::unlimited());
     let simulator = || Machine::Simulator { target: Target::usual(), instead_of: None, compiler: None };
     let machines = [simulator(), Machine::TextOnly(hx_launch::Texts::new(Target::usual())), simulator()];
     for jobs in [1, 2, 8] {
@@ -180,7 +180,7 @@ fn the_time_limit_covers_the_cases_of_a_test_and_what_it_computes() {
     );
     let (db, file) = super::open(&text);
     let limit = Some(Duration::from_millis(300));
-    let listing = list_tests(&db, &[file], &Filter::default(), Each { limit, ..Each::unlimited() });
+    let listing = list_tests(&db, &[file], &Filter::default(), WorkLimit { limit, ..WorkLimit::unlimited() });
     let mut out = super::show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
     let options = TestOptions { timeout: limit, ..TestOptions::default() };

@@ -221,7 +221,7 @@ fn what_finds_no_room_is_told() {
         crate::Launches::default(),
         options,
         &mut lines,
-        crate::Each::unlimited().begins(),
+        crate::WorkLimit::unlimited().from_now(),
     );
     assert!(matches!(outcome, crate::RunOutcome::Finished), "{outcome:?}");
     let blocks: Vec<&String> = lines.iter().filter(|l| l.contains("block_idx")).collect();

@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 use expect_test::{Expect, expect};
 
 use super::{check, open, show, simulator};
-use crate::{Each, Filter, TestOptions, Verdict, list_tests, run_tests};
+use crate::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests};
 
 /// Runs the tests of a file that a filter wants, and compares the report with the cases and the smallest one that fails.
 fn check_with(text: &str, names: &[&str], cases: usize, seed: u64, want: Expect) {
     let (db, file) = open(text);
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     let filter = Filter { names, exact: true, skip: Vec::new() };
-    let listing = list_tests(&db, &[file], &filter, Each::unlimited());
+    let listing = list_tests(&db, &[file], &filter, WorkLimit::unlimited());
     let mut out = show(&db, &listing.diagnostics);
     let options = TestOptions { seed, cases, ..TestOptions::default() };
     run_tests(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {

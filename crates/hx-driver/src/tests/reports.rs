@@ -9,7 +9,7 @@ use hx_inspect::{FormatReport, KernelReport};
 use hx_report::{ReportForm, summed_counters};
 
 use super::{open, simulator};
-use crate::{Each, Filter, Launches, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
+use crate::{Filter, Launches, RunOutcome, TestOptions, Verdict, WorkLimit, list_tests, run_main, run_tests};
 
 /// Collects the reports of launches.
 #[derive(Default)]
@@ -29,7 +29,7 @@ fn check_launches(text: &str, report: Option<ReportForm>, want: Expect) {
     let mut counted = Counted::default();
     let report = report.as_ref().map(|form| form as &dyn FormatReport);
     let launches = Launches { report, ..Launches::default() };
-    let until = Each::unlimited().begins();
+    let until = WorkLimit::unlimited().from_now();
     let outcome = run_main(&db, file, &simulator(), launches, Options::default(), &mut counted, until);
     assert!(matches!(outcome, RunOutcome::Finished), "{outcome:?}");
     want.assert_eq(&counted.0);
@@ -38,7 +38,7 @@ fn check_launches(text: &str, report: Option<ReportForm>, want: Expect) {
 /// Runs the tests of a file, all of which must pass, and returns their reports.
 fn reports(text: &str) -> Vec<(String, Vec<KernelReport>)> {
     let (db, file) = open(text);
-    let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
+    let listing = list_tests(&db, &[file], &Filter::default(), WorkLimit::unlimited());
     assert!(listing.broken.is_empty(), "{}", super::show(&db, &listing.diagnostics));
     let options = TestOptions { report: true, cases: 3, ..TestOptions::default() };
     let mut out = Vec::new();

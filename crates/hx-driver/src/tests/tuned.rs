@@ -57,7 +57,7 @@ fn open(source: &str, results: &dyn Fn(&str) -> String) -> (Database, hx_base::S
 /// Runs the tests of a file with results, and compares what is printed, said and reported.
 fn check(body: &str, results: &dyn Fn(&str) -> String, want: Expect) {
     let (db, file, tuned) = open(&format!("{KERNEL}{}", test(body)), results);
-    let listing = list_tests(&db, &[file], &Filter::default(), crate::Each::unlimited());
+    let listing = list_tests(&db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
     let mut out = show(&db, &listing.diagnostics);
     let options = TestOptions { tuned: Some(&tuned), ..TestOptions::default() };
     run_tests(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {

@@ -23,7 +23,7 @@ const POSITION_BITS: u32 = 32;
 
 /// The dimensions and arguments that a launch of one kernel fixes, checked against the kernel's header.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct FixedInputs {
     /// Dimensions by name.
     pub(crate) dims: BTreeMap<Name, i64>,
     /// Compile-time arguments.
@@ -63,19 +63,23 @@ pub fn parse_shape(text: &str) -> Result<Overrides, String> {
     }
 }
 
-impl Given {
+impl FixedInputs {
     /// Assigns values to the dimensions, compile-time parameters and numbers of a kernel. All dimensions and numbers need one.
     ///
     /// # Errors
     /// A name that the kernel does not have, a value that does not fit, or a value that is missing, as text.
-    pub(crate) fn new<'db>(db: &'db dyn Db, kernel: Kernel<'db>, given: &Overrides) -> Result<Given, String> {
-        let out = Given::of_shape(db, kernel, given)?;
+    pub(crate) fn new<'db>(
+        db: &'db dyn Db,
+        kernel: Kernel<'db>,
+        given: &Overrides,
+    ) -> Result<FixedInputs, String> {
+        let out = FixedInputs::of_shape(db, kernel, given)?;
         let missing: Vec<Name> =
             numbers(db, kernel).into_iter().filter(|name| !out.numbers.contains_key(name)).collect();
         lacking(db, kernel, &missing).map_or(Ok(out), Err)
     }
 
-    /// Assigns values as [`Given::new`] does, but numbers may be left out.
+    /// Assigns values as [`FixedInputs::new`] does, but numbers may be left out.
     ///
     /// # Errors
     /// A name that the kernel does not have, a value that does not fit, or a dimension that is missing, as text.
@@ -83,10 +87,10 @@ impl Given {
         db: &'db dyn Db,
         kernel: Kernel<'db>,
         given: &Overrides,
-    ) -> Result<Given, String> {
+    ) -> Result<FixedInputs, String> {
         let signature = kernel_signature(db, kernel);
         let (dims, numbers) = (dimensions(db, kernel), numbers(db, kernel));
-        let mut out = Given::default();
+        let mut out = FixedInputs::default();
         for (name, value) in given {
             let value = &value.resolve(db, kernel.file(db))?;
             if signature.generics.iter().any(|generic| generic.name == *name) {
@@ -177,7 +181,7 @@ pub(crate) fn inputs<'db>(
     kernel: Kernel<'db>,
     target: Target,
     args: CtArgs,
-    given: &Given,
+    given: &FixedInputs,
     empty: bool,
 ) -> Result<Inputs, LaunchError> {
     let instance = Instance::chosen(db, kernel, args, target, LaunchFacts::all_16());
@@ -286,7 +290,7 @@ fn filled(dtype: DType, shape: &[usize], order: &[usize], fill: Fill, stream: u6
     if order.iter().copied().eq(0..order.len()) { Ok(tensor) } else { tensor.permute(&back) }
 }
 
-impl Given {
+impl FixedInputs {
     /// Returns the integers among the numbers.
     pub(crate) fn ints(&self) -> BTreeMap<Name, i64> {
         let ints = self.numbers.iter().filter_map(|(name, value)| match value {

@@ -35,9 +35,9 @@ pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         match way_back(at.db, call.callee, function) {
-            Way::Calls(path) => out.push(diagnostic(at, &call, &path)),
-            Way::Far => out.push(far(at, &call)),
-            Way::None => {}
+            CallPath::Calls(path) => out.push(diagnostic(at, &call, &path)),
+            CallPath::Far => out.push(far(at, &call)),
+            CallPath::None => {}
         }
     }
 }
@@ -69,7 +69,7 @@ fn calls<'db>(db: &'db dyn Db, caller: Function<'db>) -> Vec<Call<'db>> {
 }
 
 /// The way that calls lead from one function to another.
-enum Way<'db> {
+enum CallPath<'db> {
     /// The shortest sequence of calls; empty from a function to itself.
     Calls(Vec<Call<'db>>),
     /// The first [`MOST_SEARCHED`] functions do not include the target.
@@ -78,7 +78,7 @@ enum Way<'db> {
     None,
 }
 
-fn way_back<'db>(db: &'db dyn Db, from: Function<'db>, to: Function<'db>) -> Way<'db> {
+fn way_back<'db>(db: &'db dyn Db, from: Function<'db>, to: Function<'db>) -> CallPath<'db> {
     let mut reached_by: HashMap<Function<'db>, Call<'db>> = HashMap::new();
     let (mut queue, mut next) = (vec![from], 0);
     while let Some(&function) = queue.get(next) {
@@ -86,10 +86,10 @@ fn way_back<'db>(db: &'db dyn Db, from: Function<'db>, to: Function<'db>) -> Way
             let calls = std::iter::successors(reached_by.get(&to), |call| reached_by.get(&call.caller));
             let mut path: Vec<Call<'db>> = calls.copied().collect();
             path.reverse();
-            return Way::Calls(path);
+            return CallPath::Calls(path);
         }
         if queue.len() > MOST_SEARCHED {
-            return Way::Far;
+            return CallPath::Far;
         }
         next += 1;
         for call in calls(db, function) {
@@ -99,7 +99,7 @@ fn way_back<'db>(db: &'db dyn Db, from: Function<'db>, to: Function<'db>) -> Way
             }
         }
     }
-    Way::None
+    CallPath::None
 }
 
 /// Reports a call without the functions in between.

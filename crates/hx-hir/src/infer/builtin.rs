@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use hx_index::Expr as Value;
 
-use super::call::Given;
+use super::call::TypedArg;
 use super::{Infer, TypeProblem, scalar_ty};
 use crate::{
     Builtin, CommonFn, Elem, ExprId, KernelFn, LayoutFn, MathFn, MemorySpace, Method, TensorTy, Ty,
@@ -12,7 +12,7 @@ use crate::{
 
 impl Infer<'_> {
     /// Returns the type of a call of a built-in function, and checks its arguments. `given` has the argument of each parameter.
-    pub(super) fn builtin(&mut self, id: ExprId, builtin: Builtin, given: &[Option<Given>]) -> Ty {
+    pub(super) fn builtin(&mut self, id: ExprId, builtin: Builtin, given: &[Option<TypedArg>]) -> Ty {
         let found = match builtin {
             Builtin::Kernel(function) => self.kernel_fn(id, function, given),
             Builtin::Method(method) => self.method(method, given),
@@ -29,7 +29,7 @@ impl Infer<'_> {
 
     /// Returns the type of a call of a function that only device code has; `None` if a required argument is missing or no type
     /// is known.
-    fn kernel_fn(&mut self, id: ExprId, function: KernelFn, given: &[Option<Given>]) -> Option<Ty> {
+    fn kernel_fn(&mut self, id: ExprId, function: KernelFn, given: &[Option<TypedArg>]) -> Option<Ty> {
         Some(match function {
             KernelFn::RegisterTensor => {
                 let [dtype, shape] = first(given)?;
@@ -138,7 +138,7 @@ impl Infer<'_> {
     }
 
     /// Infers the type of `copy_async(src, dst, signal: …, multicast: …, add: …)`; `None` if a required argument is missing.
-    fn copy_async(&mut self, id: ExprId, given: &[Option<Given>]) -> Option<Ty> {
+    fn copy_async(&mut self, id: ExprId, given: &[Option<TypedArg>]) -> Option<Ty> {
         let [src, dst] = first(given)?;
         if let Some(Some((at, signal))) = given.get(2) {
             self.want_pipeline(*at, signal);
@@ -153,7 +153,7 @@ impl Infer<'_> {
     }
 
     /// Infers the type of `counter(tensor, count)`; `None` if an argument is missing.
-    fn counter(&mut self, given: &[Option<Given>]) -> Option<Ty> {
+    fn counter(&mut self, given: &[Option<TypedArg>]) -> Option<Ty> {
         let [(at, tensor), (count, number)] = first(given)?;
         if let Ok(t) = self.want_tensor_in((at, &tensor), MemorySpace::Global, "counter") {
             self.want_mutable(at, &t);
@@ -163,7 +163,7 @@ impl Infer<'_> {
     }
 
     /// Returns the type of a call of a method, such as `p.acquire()`; `None` if a required argument is missing.
-    fn method(&mut self, method: Method, given: &[Option<Given>]) -> Option<Ty> {
+    fn method(&mut self, method: Method, given: &[Option<TypedArg>]) -> Option<Ty> {
         Some(match method {
             Method::Acquire | Method::WaitStage => Ty::Int(None),
             Method::Release | Method::ReleasePrevious | Method::Take | Method::Pass => Ty::Unit,
@@ -181,7 +181,7 @@ impl Infer<'_> {
         }
     }
 
-    fn common_fn(&mut self, id: ExprId, function: CommonFn, given: &[Option<Given>]) -> Option<Ty> {
+    fn common_fn(&mut self, id: ExprId, function: CommonFn, given: &[Option<TypedArg>]) -> Option<Ty> {
         Some(match function {
             CommonFn::Permute => {
                 let [t, order] = first(given)?;
@@ -218,7 +218,7 @@ impl Infer<'_> {
 
     /// Infers the type of `min(a, b)` and `max(a, b)`, or of `min`, `max` and `sum` along an axis; `None` for a value that is
     /// no tensor, without a second one and an axis.
-    fn reduction(&mut self, id: ExprId, function: KernelFn, given: &[Option<Given>]) -> Option<Ty> {
+    fn reduction(&mut self, id: ExprId, function: KernelFn, given: &[Option<TypedArg>]) -> Option<Ty> {
         let t = given.first()?.as_ref()?;
         let axis = given.last()?.as_ref();
         match (given, axis) {
@@ -237,7 +237,7 @@ impl Infer<'_> {
 
     /// Infers the type of `sum(t, axis: …)`, or of `sum(t, cluster: …, to: …)`, which has the shape of its tensor. With
     /// `scatter` the number of blocks decides one extent. `None` if the tensor is missing.
-    fn sum(&mut self, id: ExprId, given: &[Option<Given>]) -> Option<Ty> {
+    fn sum(&mut self, id: ExprId, given: &[Option<TypedArg>]) -> Option<Ty> {
         let (Some(t), [cluster, to, scatter]) = (given.first()?, [2, 3, 4].map(|at| given.get(at)?.as_ref()))
         else {
             return None;
@@ -269,7 +269,7 @@ impl Infer<'_> {
     }
 
     /// Infers a type for each part of a tuple of tensors, or for one tensor.
-    fn each_part(&mut self, (at, ty): Given, mut infer: impl FnMut(&mut Self, &Given) -> Ty) -> Ty {
+    fn each_part(&mut self, (at, ty): TypedArg, mut infer: impl FnMut(&mut Self, &TypedArg) -> Ty) -> Ty {
         match ty {
             Ty::Tuple(parts) => {
                 Ty::Tuple(parts.iter().map(|part| infer(self, &(at, part.clone()))).collect())
@@ -279,7 +279,7 @@ impl Infer<'_> {
     }
 
     /// Infers the type of `index(t, axis)`: a register tensor of `i32` with the shape of `t`.
-    fn index_of(&mut self, t: &Given) -> Ty {
+    fn index_of(&mut self, t: &TypedArg) -> Ty {
         match self.want_tensor(t.0, &t.1) {
             Ok(t) => Ty::Tensor(TensorTy {
                 elem: Elem::Known(DType::I32),
@@ -292,7 +292,7 @@ impl Infer<'_> {
         }
     }
 
-    fn scalar(&mut self, t: &Given) -> Ty {
+    fn scalar(&mut self, t: &TypedArg) -> Ty {
         match self.want_tensor(t.0, &t.1) {
             Ok(TensorTy { elem: Elem::Known(dtype), .. }) => scalar_ty(dtype),
             Ok(_) => Ty::Unknown,
@@ -300,7 +300,7 @@ impl Infer<'_> {
         }
     }
 
-    pub(super) fn copy(&mut self, id: ExprId, src: Given, dst: Given) -> Ty {
+    pub(super) fn copy(&mut self, id: ExprId, src: TypedArg, dst: TypedArg) -> Ty {
         let (from, to) = (self.want_tensor(src.0, &src.1), self.want_tensor(dst.0, &dst.1));
         match &to {
             Ok(to) => self.want_mutable(dst.0, to),
@@ -342,7 +342,7 @@ impl Infer<'_> {
         }
     }
 
-    fn cast(&mut self, (at, t): Given, (dtype_at, dtype): Given) -> Ty {
+    fn cast(&mut self, (at, t): TypedArg, (dtype_at, dtype): TypedArg) -> Ty {
         let elem = self.want_dtype(dtype_at, &dtype);
         match (t, elem) {
             (_, None) => Ty::Error,
@@ -360,7 +360,7 @@ impl Infer<'_> {
         }
     }
 
-    fn fill(&mut self, (at, t): Given, (x_at, x): Given) -> Ty {
+    fn fill(&mut self, (at, t): TypedArg, (x_at, x): TypedArg) -> Ty {
         match self.want_tensor(at, &t) {
             Ok(t) => {
                 self.want_mutable(at, &t);
@@ -390,7 +390,7 @@ impl Infer<'_> {
         }
     }
 
-    fn gemm(&mut self, c: Given, a: Given, b: Given) -> Ty {
+    fn gemm(&mut self, c: TypedArg, a: TypedArg, b: TypedArg) -> Ty {
         let mut tensors = Vec::new();
         self.out.writes.unknown |= c.1.is_quiet();
         for (at, ty) in [&c, &a, &b] {
@@ -448,7 +448,7 @@ impl Infer<'_> {
     }
 
     /// Returns the common type of two operands of an elementwise function, and reports operands without one.
-    fn join(&mut self, id: ExprId, (x_at, x): Given, (y_at, y): Given) -> Ty {
+    fn join(&mut self, id: ExprId, (x_at, x): TypedArg, (y_at, y): TypedArg) -> Ty {
         match (x, y) {
             (Ty::Error, _) | (_, Ty::Error) => Ty::Error,
             (Ty::Unknown, _) | (_, Ty::Unknown) => Ty::Unknown,
@@ -484,7 +484,7 @@ impl Infer<'_> {
         }
     }
 
-    fn select(&mut self, id: ExprId, c: Given, x: Given, y: Given) -> Ty {
+    fn select(&mut self, id: ExprId, c: TypedArg, x: TypedArg, y: TypedArg) -> Ty {
         let values = self.join(id, x.clone(), y);
         match (&c.1, &values) {
             (Ty::Tensor(cond), Ty::Tensor(t)) => {
@@ -504,7 +504,7 @@ impl Infer<'_> {
         }
     }
 
-    fn cdiv(&mut self, a: &Given, b: &Given) -> Ty {
+    fn cdiv(&mut self, a: &TypedArg, b: &TypedArg) -> Ty {
         let (x, y) = (self.want_int(a.0, &a.1), self.want_int(b.0, &b.1));
         match (x, y) {
             (_, Ty::Int(Some(y))) if y.is_zero() => self.report(TypeProblem::DivisionByZero { expr: b.0 }),
@@ -513,7 +513,7 @@ impl Infer<'_> {
         }
     }
 
-    fn extreme(&mut self, id: ExprId, least: bool, a: Given, b: Given) -> Ty {
+    fn extreme(&mut self, id: ExprId, least: bool, a: TypedArg, b: TypedArg) -> Ty {
         match (&a.1, &b.1) {
             (Ty::Int(Some(x)), Ty::Int(Some(y))) => {
                 Ty::Int(Some(if least { x.minimum(y, &self.facts) } else { x.maximum(y, &self.facts) }))
@@ -522,7 +522,7 @@ impl Infer<'_> {
         }
     }
 
-    fn reduce(&mut self, t: &Given, axis: &Given) -> Ty {
+    fn reduce(&mut self, t: &TypedArg, axis: &TypedArg) -> Ty {
         let mut tensor = match self.want_tensor_in((t.0, &t.1), MemorySpace::Register, "a reduction") {
             Ok(tensor) => tensor,
             Err(quiet) => return quiet,
@@ -543,7 +543,7 @@ impl Infer<'_> {
 
     /// Infers the type of `any(t, axis: …)` and `all(t, axis: …)`. Without an axis the result is a truth value of the block.
     /// `None` if the tensor is missing.
-    fn truths(&mut self, given: &[Option<Given>]) -> Option<Ty> {
+    fn truths(&mut self, given: &[Option<TypedArg>]) -> Option<Ty> {
         let t = given.first()?.as_ref()?;
         let tensor = match self.want_tensor_in((t.0, &t.1), MemorySpace::Register, "a reduction") {
             Ok(tensor) => tensor,
@@ -557,14 +557,14 @@ impl Infer<'_> {
     }
 
     /// Infers the type of a scan: the shape of `t` is kept, and the axis must be one of its modes.
-    fn scan(&mut self, t: &Given, axis: &Given) -> Ty {
+    fn scan(&mut self, t: &TypedArg, axis: &TypedArg) -> Ty {
         match (self.reduce(t, axis), &t.1) {
             (Ty::Tensor(found), Ty::Tensor(t)) => Ty::Tensor(TensorTy { shape: t.shape.clone(), ..found }),
             (other, _) => other,
         }
     }
 
-    fn math(&mut self, function: MathFn, (at, x): Given) -> Ty {
+    fn math(&mut self, function: MathFn, (at, x): TypedArg) -> Ty {
         match x {
             Ty::Tensor(t) => match (self.elementwise(at, t, function.name()), function) {
                 (Ty::Tensor(t), MathFn::Isnan) => {
@@ -599,7 +599,7 @@ fn layout_fn(function: LayoutFn) -> Ty {
 }
 
 /// Returns the arguments of the first `N` parameters; `None` if one of them is missing, which has been reported.
-pub(super) fn first<const N: usize>(given: &[Option<Given>]) -> Option<[Given; N]> {
-    let found: Vec<Given> = given.iter().take(N).flatten().cloned().collect();
+pub(super) fn first<const N: usize>(given: &[Option<TypedArg>]) -> Option<[TypedArg; N]> {
+    let found: Vec<TypedArg> = given.iter().take(N).flatten().cloned().collect();
     found.try_into().ok()
 }

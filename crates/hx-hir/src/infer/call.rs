@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// An argument with its type.
-pub(super) type Given = (ExprId, Ty);
+pub(super) type TypedArg = (ExprId, Ty);
 
 impl<'a> Infer<'a> {
     pub(super) fn call(&mut self, id: ExprId, callee: ExprId, args: &[Arg]) -> Ty {
@@ -93,7 +93,7 @@ impl<'a> Infer<'a> {
         params: &[(&str, Need)],
         args: &[Arg],
         types: &[Ty],
-    ) -> Option<Vec<Option<Given>>> {
+    ) -> Option<Vec<Option<TypedArg>>> {
         let (slots, problems) = match_args(params, args);
         let fits = problems.is_empty();
         for problem in problems {

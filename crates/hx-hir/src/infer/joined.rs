@@ -3,14 +3,14 @@
 use hx_index::Expr as Value;
 
 use super::builtin::first;
-use super::call::Given;
+use super::call::TypedArg;
 use super::{Infer, TypeProblem};
 use crate::{ArgProblem, ExprId, KernelFn, MemorySpace, TensorTy, Ty};
 
 impl Infer<'_> {
     /// Infers the type of `concat(a, b, …, axis: k)`. The lowering, which knows the extents, checks them. `None` without
     /// arguments.
-    pub(super) fn concat(&mut self, id: ExprId, given: &[Option<Given>]) -> Option<Ty> {
+    pub(super) fn concat(&mut self, id: ExprId, given: &[Option<TypedArg>]) -> Option<Ty> {
         let (axis, parts) = given.split_last()?;
         let Some(axis) = axis else { return Some(self.without_axis(id, KernelFn::Concat)) };
         let mut joined: Option<(ExprId, TensorTy)> = None;
@@ -46,7 +46,7 @@ impl Infer<'_> {
     }
 
     /// Infers the type of `split(t, n, axis: k)`: a tuple of `n` parts. `None` if `t` or `n` is missing.
-    pub(super) fn split(&mut self, given: &[Option<Given>]) -> Option<Ty> {
+    pub(super) fn split(&mut self, given: &[Option<TypedArg>]) -> Option<Ty> {
         let [t, count] = first(given)?;
         let tensor = match self.want_tensor(t.0, &t.1) {
             Ok(tensor) => tensor,
@@ -75,7 +75,7 @@ impl Infer<'_> {
         Some(Ty::Tuple(vec![Ty::Tensor(part); count].into()))
     }
 
-    fn constant_axis(&mut self, (at, axis): &Given) -> Option<usize> {
+    fn constant_axis(&mut self, (at, axis): &TypedArg) -> Option<usize> {
         match self.want_int(*at, axis) {
             Ty::Int(Some(axis)) => usize::try_from(axis.as_const()?).ok(),
             _ => None,

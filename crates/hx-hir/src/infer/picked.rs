@@ -3,7 +3,7 @@
 use hx_dtype::AtomicOp;
 
 use super::builtin::first;
-use super::call::Given;
+use super::call::TypedArg;
 use super::{Infer, TypeProblem};
 use crate::{ExprId, MemorySpace, TensorTy, Ty};
 
@@ -13,9 +13,9 @@ impl Infer<'_> {
     pub(super) fn picked(
         &mut self,
         id: ExprId,
-        t: &Given,
-        rows: &Given,
-        given: &[Option<Given>],
+        t: &TypedArg,
+        rows: &TypedArg,
+        given: &[Option<TypedArg>],
         scatters: bool,
     ) -> Ty {
         let mut shapes = Vec::new();
@@ -71,7 +71,7 @@ impl Infer<'_> {
     }
 
     /// Returns the type of an atomic access; `None` if a required argument is missing.
-    pub(super) fn atomic_fn(&mut self, id: ExprId, op: AtomicOp, given: &[Option<Given>]) -> Option<Ty> {
+    pub(super) fn atomic_fn(&mut self, id: ExprId, op: AtomicOp, given: &[Option<TypedArg>]) -> Option<Ty> {
         Some(match op {
             AtomicOp::Load => {
                 let [(at, view)] = first(given)?;
@@ -99,7 +99,7 @@ impl Infer<'_> {
     }
 
     /// Returns the type of an access that returns the elements as they were before: a register tensor.
-    fn atomic(&mut self, id: ExprId, view: Given, values: &[Given]) -> Ty {
+    fn atomic(&mut self, id: ExprId, view: TypedArg, values: &[TypedArg]) -> Ty {
         let (at, memory) = view.clone();
         for (i, value) in values.iter().enumerate() {
             let tensors = [&memory, &value.1].map(|ty| match ty {

@@ -11,7 +11,7 @@ use hx_base::codes;
 use hx_base::interrupt::look;
 use hx_hir::{Arg, Builtin, Expr, ExprId, HostFn, Item, ItemKey, MeasureKind, Name, Resolution, Sound};
 
-use super::{At, EvalError, EvalResult, Frame, Session};
+use super::{BodyPart, EvalError, EvalResult, Frame, Session};
 use crate::bench::{GemmRequest, Group, Step, Work, bytes_of};
 use crate::device::{LaunchError, LaunchReport, LaunchRequest};
 use crate::error::HostError;
@@ -97,7 +97,7 @@ impl<'a> Session<'a> {
         let key = item.get().key(self.db);
         let whole = |error: HostError| EvalError {
             item: key.clone(),
-            at: At::Item,
+            at: BodyPart::Item,
             error: Box::new(error),
             found: Vec::new(),
         };
@@ -170,11 +170,16 @@ impl<'a> Session<'a> {
         let steps: Vec<Vec<Step>> = group.works().map(|work| work.steps.clone()).collect();
         if group.measures.is_empty() {
             let error = HostError::call("the bench has a baseline and measures nothing that it belongs to");
-            return Err(EvalError { item, at: At::Expr(at), error: Box::new(error), found: Vec::new() });
+            return Err(EvalError {
+                item,
+                at: BodyPart::Expr(at),
+                error: Box::new(error),
+                found: Vec::new(),
+            });
         }
         let times = self.device.time(&steps).map_err(|error| {
             let (error, found) = error.into_parts();
-            EvalError { item, at: At::Expr(at), error: Box::new(error), found }
+            EvalError { item, at: BodyPart::Expr(at), error: Box::new(error), found }
         })?;
         for (work, times) in group.works().zip(times) {
             work.times = Some(times);

@@ -8,7 +8,7 @@ use hx_hir::{ExprId, HostFn, ItemKey, PatId, Sound};
 use la_arena::ArenaMap;
 
 use super::call::Args;
-use super::{At, EvalError, EvalResult, Frame, Session};
+use super::{BodyPart, EvalError, EvalResult, Frame, Session};
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::reduce::axis_of;
@@ -48,7 +48,7 @@ impl Session<'_> {
         let db = self.db;
         let gone = |what: String| EvalError {
             item: closure.key.clone(),
-            at: At::Expr(closure.body),
+            at: BodyPart::Expr(closure.body),
             error: Box::new(HostError::call(what)),
             found: Vec::new(),
         };

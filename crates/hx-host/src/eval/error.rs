@@ -17,7 +17,7 @@ pub fn without_launch(found: &Diagnostic) -> Option<Diagnostic> {
 
 /// The part of a body that an error belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum At {
+pub enum BodyPart {
     Expr(ExprId),
     Pat(PatId),
     /// The item as a whole.
@@ -29,7 +29,7 @@ pub enum At {
 pub struct EvalError {
     /// The item whose body holds the place.
     pub item: ItemKey,
-    pub at: At,
+    pub at: BodyPart,
     pub error: Box<HostError>,
     /// Findings at the kernel's own places, if the error is in a kernel. They are more precise than `error`.
     pub found: Vec<Diagnostic>,
@@ -42,9 +42,9 @@ impl EvalError {
         let Some(item) = self.item.find(db) else { return TextRange::default() };
         let map = body_source_map(db, item);
         let range = match self.at {
-            At::Expr(id) => map.and_then(|m| m.expr(id)),
-            At::Pat(id) => map.and_then(|m| m.pat(id)),
-            At::Item => None,
+            BodyPart::Expr(id) => map.and_then(|m| m.expr(id)),
+            BodyPart::Pat(id) => map.and_then(|m| m.pat(id)),
+            BodyPart::Item => None,
         };
         range.map_or_else(|| item_range(db, item), |r| r + item.offset(db))
     }

@@ -3,7 +3,7 @@
 use hx_base::codes;
 use hx_hir::{ArithOp, BinaryOp, Block, Expr, ExprId, Pat, PatId, Resolution, StmtId, StmtKind};
 
-use super::{At, EvalError, EvalResult, Frame, operators};
+use super::{BodyPart, EvalError, EvalResult, Frame, operators};
 use crate::dense::show_shape;
 use crate::error::HostError;
 use crate::index::Index;
@@ -133,7 +133,7 @@ impl Frame<'_, '_> {
                     ));
                     Err(EvalError {
                         item: self.key.clone(),
-                        at: At::Pat(pat),
+                        at: BodyPart::Pat(pat),
                         error: Box::new(error),
                         found: Vec::new(),
                     })

@@ -13,12 +13,12 @@ use super::Launcher;
 
 /// The lines that a launch printed, and its failed assertions.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct LaunchLog {
     printed: Vec<String>,
     failed: Vec<Diagnostic>,
 }
 
-impl Told {
+impl LaunchLog {
     /// Ends a launch. Failed assertions are errors, and come before the errors that ended the launch.
     pub(super) fn finish<T>(self, ended: Result<T, LaunchError>) -> Result<(T, Vec<String>), LaunchError> {
         let error = match ended {
@@ -39,7 +39,7 @@ impl<'a> Launcher<'a> {
         instance: Instance<'a>,
         program: &ThreadProgram,
         contents: &LogContents,
-    ) -> Told {
+    ) -> LaunchLog {
         let axes = program.grid.len().clamp(1, 3);
         let entries = program.log.iter();
         let sources: Vec<String> = entries.map(|e| self.source(instance, e.origin)).collect();
@@ -58,7 +58,7 @@ impl<'a> Launcher<'a> {
             ));
         }
         let failure = |f: &Failed| self.failure(instance, &program.log[f.entry], &sources[f.entry], f, axes);
-        Told { printed, failed: contents.failed.iter().map(failure).collect() }
+        LaunchLog { printed, failed: contents.failed.iter().map(failure).collect() }
     }
 
     /// Returns the text of the printed or asserted expression, on one line; empty if the text has no place for it.

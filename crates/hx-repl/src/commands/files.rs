@@ -213,7 +213,7 @@ fn item_text(session: &Session, item: Item<'_>) -> String {
 }
 
 /// The last value that a cell left, to which `_` in later cells refers.
-struct Left {
+struct LastValue {
     /// Index of its statement in the result of [`statements`].
     at: usize,
     text: String,
@@ -228,7 +228,7 @@ struct Left {
 fn statements(session: &Session) -> Vec<String> {
     let db = &session.db;
     let mut out: Vec<String> = Vec::new();
-    let mut left: Option<Left> = None;
+    let mut left: Option<LastValue> = None;
     for &file in session.texts.iter().filter(|file| file.kind(db) == FileKind::Cell) {
         let Some(cell) = hx_base::parse(db, file).tree().cell() else { continue };
         let tail = cell.tail_expr();
@@ -254,7 +254,7 @@ fn statements(session: &Session) -> Vec<String> {
                 matches!(tail, Some(hx_syntax::ast::Expr::CallExpr(_) | hx_syntax::ast::Expr::IfExpr(_)));
             out.push(if is_call { format!("{text};") } else { format!("print({text});") });
             if session.left_values.contains(&file) {
-                left = Some(Left { at: out.len() - 1, text, shown: !is_call, name: None });
+                left = Some(LastValue { at: out.len() - 1, text, shown: !is_call, name: None });
             }
         }
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, SourceFile};
 use hx_driver::{
-    BenchFile, BenchOptions, Case, Each, Filter, Launches, Listing, Roofs, RunOutcome, TestOptions, Told,
-    Verdict, list_benches, list_tests, run_benches, run_main, run_tests,
+    BenchFile, BenchOptions, Case, Filter, Launches, Listing, ReportedErrors, Roofs, RunOutcome, TestOptions,
+    Verdict, WorkLimit, list_benches, list_tests, run_benches, run_main, run_tests,
 };
 use hx_hir::{Name, file_items};
 use hx_host::HostError;
@@ -74,13 +74,13 @@ fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut
         TestOptions { seed: session.config.seed, timeout: session.config.timeout, ..TestOptions::default() };
     let machines = session.machines.clone();
     let work = move |db: &Database, inside: &Inside| {
-        let each = Each { stop: &inside.stop, limit: options.timeout };
+        let each = WorkLimit { stop: &inside.stop, limit: options.timeout };
         let listing = newest(list_tests(db, &files, &filter, each));
         let (listing, machine) = match machine_for(listing, none, &machines, inside) {
             Ok(found) => found,
             Err(ran) => return ran,
         };
-        let (mut outcome, mut told) = (Outcome::Good, Told::default());
+        let (mut outcome, mut told) = (Outcome::Good, ReportedErrors::default());
         run_tests(db, &listing.cases, &machine, &options, &inside.stop, |report| {
             report.output.iter().for_each(|line| inside.say(Said::Printed(line.clone())));
             let name = &report.case.name;
@@ -121,7 +121,7 @@ pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) 
     };
     let machines = session.machines.clone();
     let work = move |db: &Database, inside: &Inside| {
-        let each = Each { stop: &inside.stop, limit: options.timeout };
+        let each = WorkLimit { stop: &inside.stop, limit: options.timeout };
         let listing = newest(list_benches(db, &files, &filter, each));
         let (listing, machine) = match machine_for(listing, none, &machines, inside) {
             Ok(found) => found,

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, Change, ChangeVerdict, Each, Filter,
-    Roofs, Told, WorkRecord, changes, list_benches, run_benches,
+    AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, Change, ChangeVerdict, Filter,
+    ReportedErrors, Roofs, WorkLimit, WorkRecord, changes, list_benches, run_benches,
 };
 use hx_launch::{Machine, Timing, open_compiler};
 use hx_worker::TimePlan;
@@ -27,7 +27,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     let mut loaded = load(&paths, output)?;
     loaded.choose(args.candidate);
     let filter = Filter { names, exact: args.choice.exact, skip: args.choice.skip.clone() };
-    let each = Each { limit: time_limit(args.each.timeout, &loaded), ..Each::unlimited() };
+    let each = WorkLimit { limit: time_limit(args.each.timeout, &loaded), ..WorkLimit::unlimited() };
     let listing = list_benches(&loaded.db, &loaded.files, &filter, each);
     output.diagnostics(&loaded.db, &listing.diagnostics);
     let bad = listing.diagnostics.iter().any(Diagnostic::is_error) || !listing.broken.is_empty();
@@ -59,7 +59,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
         file: BenchFile::new(env!("CARGO_PKG_VERSION"), &machine, !args.warm_l2),
         roofs: Roofs { flops: args.roof_tflops.map(|t| t * 1e12), bytes: args.roof_gbs.map(|g| g * 1e9) },
         exit: if bad { Exit::Bad } else { Exit::Good },
-        told: Told::default(),
+        told: ReportedErrors::default(),
         once: Once::default(),
     };
     let options =
@@ -127,7 +127,7 @@ struct Run<'a> {
     roofs: Roofs,
     exit: Exit,
     /// The kernel errors that were already reported.
-    told: Told,
+    told: ReportedErrors,
     /// The lines about tuned arguments that were printed.
     once: Once,
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use hx_base::{Diagnostic, codes};
 use hx_debug::{Console, LaunchArguments, Lines, OpenError, run_terminal, serve};
-use hx_driver::{Case, Each, Filter, StepCase, StepError, StepRequest, Stepper, list_tests, step};
+use hx_driver::{Case, Filter, StepCase, StepError, StepRequest, Stepper, WorkLimit, list_tests, step};
 use hx_inspect::DeviceChoice;
 use hx_launch::Machine;
 
@@ -95,7 +95,7 @@ fn simulator(loaded: &Loaded, target: &TargetArgs, output: &Output) -> Result<Ma
 /// # Errors
 /// `Exit::Bad` if no test matches and the files have errors, which have been reported. Without errors the list is empty.
 fn chosen(loaded: &Loaded, filter: &Filter, output: &Output) -> Result<Vec<Case>, Exit> {
-    let listing = list_tests(&loaded.db, &loaded.files, filter, Each::unlimited());
+    let listing = list_tests(&loaded.db, &loaded.files, filter, WorkLimit::unlimited());
     if listing.cases.is_empty() && listing.diagnostics.iter().any(Diagnostic::is_error) {
         output.diagnostics(&loaded.db, &listing.diagnostics);
         return Err(Exit::Bad);
@@ -243,7 +243,7 @@ fn opened(
     let filter = Filter { names: arguments.test.iter().cloned().collect(), ..Filter::default() };
     let listing = match &arguments.test {
         Some(_) => {
-            let listed = list_tests(&loaded.db, &loaded.files, &filter, Each::unlimited());
+            let listed = list_tests(&loaded.db, &loaded.files, &filter, WorkLimit::unlimited());
             let errors: Vec<Diagnostic> =
                 listed.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
             // An editor does not show stderr, so the message has the errors of the test.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    Case, CaseReport, DRAWN_CASES, Each, Filter, History, Listing, TestOptions, Verdict, list_tests,
+    Case, CaseReport, DRAWN_CASES, Filter, History, Listing, TestOptions, Verdict, WorkLimit, list_tests,
     run_tests_on,
 };
 use hx_inspect::Setup;
@@ -20,7 +20,7 @@ use hx_workspace::Manifest;
 
 use self::progress::Progress;
 use self::tell::Teller;
-use self::watch::{Cause, Known, Watch};
+use self::watch::{Cause, SeenTests, Watch};
 use super::run::lacks_environment;
 use super::tuned::{self, Once};
 use super::{Loaded, announce, load, machine_warnings, machines, setup, simulated};
@@ -73,7 +73,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     };
     let filter = Filter { names, exact: args.choice.exact, skip: args.choice.skip.clone() };
     // Ctrl-C ends the process directly while tests are listed, because no test has run yet.
-    let each = Each { limit: time_limit(args.each.timeout, &loaded), ..Each::unlimited() };
+    let each = WorkLimit { limit: time_limit(args.each.timeout, &loaded), ..WorkLimit::unlimited() };
     let mut listing = list_tests(&loaded.db, &loaded.files, &filter, each);
     let flag = args.orders.map(|_| "--orders").or(args.order.order.map(|_| "--order"));
     let flag = flag.or(args.report.report.then_some("--report"));
@@ -136,7 +136,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
 fn watched(
     runner: &mut Runner<'_>,
     loaded: &mut Loaded,
-    (paths, filter, each): (&[String], &Filter, Each<'_>),
+    (paths, filter, each): (&[String], &Filter, WorkLimit<'_>),
     listing: Listing,
 ) -> Result<Exit, Exit> {
     let output = runner.output;
@@ -144,7 +144,7 @@ fn watched(
         output.placeless_parts(&codes::IO_ERROR, &reason, &[], &[]);
         Exit::Environment
     };
-    let mut known = Known::default();
+    let mut known = SeenTests::default();
     known.affected(&loaded.db, &listing);
     let mut watch = Watch::new().map_err(failed)?;
     loop {

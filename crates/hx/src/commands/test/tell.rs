@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hx_base::{Diagnostic, line_index};
-use hx_driver::{CaseReport, Listing, TestOptions, Told, Verdict, case_place};
+use hx_driver::{CaseReport, Listing, ReportedErrors, TestOptions, Verdict, case_place};
 use hx_inspect::KernelReport;
 use hx_launch::Machine;
 use hx_report::{Renderer, summed_counters};
@@ -21,12 +21,12 @@ pub(super) struct Teller<'a> {
     /// The cases of the JUnit file.
     pub cases: Vec<junit::Case>,
     /// The kernel errors that people have already seen.
-    told: Told,
+    told: ReportedErrors,
 }
 
 impl<'a> Teller<'a> {
     pub(super) fn new(args: &'a TestArgs, loaded: &'a Loaded, output: &'a Output) -> Teller<'a> {
-        Teller { args, loaded, output, cases: Vec::new(), told: Told::default() }
+        Teller { args, loaded, output, cases: Vec::new(), told: ReportedErrors::default() }
     }
 
     /// Prints only the names of tests, and in JSON also their places. The tests whose text has errors come last.

@@ -132,9 +132,9 @@ pub(super) fn reload(loaded: &mut Loaded, named: &[String], changed: &BTreeSet<P
 
 /// For each case, the tokens of its test and of all items that the test uses, as of the last call of `affected`.
 #[derive(Default)]
-pub(super) struct Known(BTreeMap<String, String>);
+pub(super) struct SeenTests(BTreeMap<String, String>);
 
-impl Known {
+impl SeenTests {
     /// Returns the names of the cases that are new or whose code has changed since the last call.
     pub(super) fn affected(&mut self, db: &Database, listing: &Listing) -> BTreeSet<String> {
         let tokens = |case: &Case| case.test.find(db).map(|item| reached_tokens(db, item));

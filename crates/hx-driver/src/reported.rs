@@ -6,11 +6,11 @@ use hx_host::eval::without_launch;
 
 /// The kernel errors reported so far in one run of tests or benches, each with the case that first reported it.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ReportedErrors {
     kernels: Vec<(Diagnostic, String)>,
 }
 
-impl Told {
+impl ReportedErrors {
     /// Splits the diagnostics of a case: returns the new ones, and for each known one a line that names the case that reported
     /// it.
     pub fn news(&mut self, db: &dyn Db, case: &str, found: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<String>) {
