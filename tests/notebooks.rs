@@ -138,7 +138,7 @@ fn a_connection_file_that_is_of_no_use() {
     sandbox.run(&["notebook", "kernel", "wrong.json"]).check(expect![[r#"
         exit 3
         --- stderr
-        error[HX0627]: `wrong.json` is no connection file of Jupyter: missing field `transport` at line 1 column 2
+        error[HX0627]: `wrong.json` is not a connection file of Jupyter: missing field `transport` at line 1 column 2
     "#]]);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("it has an address").port();

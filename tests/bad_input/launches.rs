@@ -508,7 +508,7 @@ fn host_values() {
             exit 1
             --- stderr
             device: simulator (sm_90a)
-            a.hx:2:7: error[HX0633]: found a tensor of shape [1000000, 1000000, 1000000], which takes 1818989.4 TiB to compute with, wanted at most 4 GiB more
+            a.hx:2:7: error[HX0633]: found a tensor of shape [1000000, 1000000, 1000000], which takes 1818989.4 TiB to compute with, expected at most 4 GiB more
             1 error
         "#]],
     );
@@ -519,7 +519,7 @@ fn host_values() {
             exit 1
             --- stderr
             device: simulator (sm_90a)
-            a.hx:2:7: error[HX0633]: found a tensor of shape [100000, 100000, 100], which takes 1.8 TiB to compute with, wanted at most 4 GiB more
+            a.hx:2:7: error[HX0633]: found a tensor of shape [100000, 100000, 100], which takes 1.8 TiB to compute with, expected at most 4 GiB more
             1 error
         "#]],
     );
@@ -527,12 +527,12 @@ fn host_values() {
         "",
         "print(zeros(f16, [-1]));",
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        a.hx:2:7: error[HX0615]: -1 is no extent
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:2:7: error[HX0615]: -1 is not an extent
+            1 error
+        "#]],
     );
     check_main(
         "",

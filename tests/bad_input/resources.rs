@@ -10,47 +10,47 @@ fn threads() {
     check_file(
         &threads("2048"),
         expect![[r#"
-        exit 1
-        --- stderr
-        a.hx:5:13: error[HX0502]: found 2048 threads, wanted at most 1024
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            a.hx:5:13: error[HX0502]: found 2048 threads, expected at most 1024
+            1 error
+        "#]],
     );
     check_file(
         &threads("100"),
         expect![[r#"
-        exit 1
-        --- stderr
-        a.hx:5:13: error[HX0506]: found 100 threads, wanted a multiple of 32
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            a.hx:5:13: error[HX0506]: found 100 threads, expected a multiple of 32
+            1 error
+        "#]],
     );
     check_file(
         &threads("0"),
         expect![[r#"
-        exit 1
-        --- stderr
-        a.hx:5:13: error[HX0506]: found 0 threads, wanted a multiple of 32
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            a.hx:5:13: error[HX0506]: found 0 threads, expected a multiple of 32
+            1 error
+        "#]],
     );
     check_file(
         &threads("-32"),
         expect![[r#"
-        exit 1
-        --- stderr
-        a.hx:5:13: error[HX0506]: found -32 threads, wanted a multiple of 32
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            a.hx:5:13: error[HX0506]: found -32 threads, expected a multiple of 32
+            1 error
+        "#]],
     );
     check_file(
         &threads("k"),
         expect![[r#"
-        exit 1
-        --- stderr
-        a.hx:5:13: error[HX0209]: found `k`, which is known only at launch, wanted a compile-time value
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            a.hx:5:13: error[HX0209]: expected a compile-time value, found `k`, which is known only at launch
+            1 error
+        "#]],
     );
     check_file(
         &threads(""),
@@ -137,7 +137,7 @@ fn a_step_along_k_that_no_matrix_instruction_has() {
             #2 copy(b[block_idx.y * 64 + 0..64, ki * 20 + 0..20], rb): ld.global.b16, 2 B an access
                 2 B: the tile starts at `ki * 20` in dimension 1 of `b`, a multiple of 4
             #3 gemm(rc, ra, rb): fma.f32.f16, 4×32 across the block, 16×2×20 each
-                lowest estimated cost of the arrangements that fit: 4 along M, 32 along N; `mma.m16n8k16.f32.f16` takes 16 steps of K at once, and 20 is no multiple; `mma.m16n8k8.f32.f16` takes 8 steps of K at once, and 20 is no multiple
+                lowest estimated cost of the arrangements that fit: 4 along M, 32 along N; `mma.m16n8k16.f32.f16` takes 16 steps of K at once, and 20 is not a multiple; `mma.m16n8k8.f32.f16` takes 8 steps of K at once, and 20 is not a multiple
             #4 rc_f16 = cast(rc, f16): cvt.f16x2.f32
                 2 elements at once into one register
             #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4.trans, 16 B an access, no bank conflicts
@@ -162,18 +162,18 @@ fn a_step_along_k_that_no_matrix_instruction_has() {
         MATMUL,
         &["check", "a.hx", "--emit", "layouts", "--set", "BM=-64"],
         expect![[r#"
-        exit 1
-        --- stderr
-        a.hx:4:19: error[HX0217]: found the divisor `-64`, wanted a positive one
-    "#]],
+            exit 1
+            --- stderr
+            a.hx:4:19: error[HX0217]: found the divisor `-64`, expected a positive one
+        "#]],
     );
     check_short(
         MATMUL,
         &["check", "a.hx", "--emit", "layouts", "--set", "BM=f16"],
         expect![[r#"
-        exit 1
-        --- stderr
-        a.hx:4:19: error[HX0203]: found the element type `f16`, wanted an integer
-    "#]],
+            exit 1
+            --- stderr
+            a.hx:4:19: error[HX0203]: expected an integer, found the element type `f16`
+        "#]],
     );
 }

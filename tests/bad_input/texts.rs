@@ -385,45 +385,45 @@ fn shapes_that_do_not_match() {
         &wrong,
         &["check", "a.hx"],
         expect![[r#"
-        exit 1
-        --- stderr
-        error[HX0205]: found the shape `[64, 16]`, wanted `[64, 64]`
-            ╭─[ a.hx:16:9 ]
-            │
-         16 │         copy(gb[.., .., ki], rb);
-            │         ────────────┬─────────┬─
-            │                     ╰───────────── this has the shape `[64, 16]`
-            │                     │         │
-            │                     ╰───────────── here
-            │                               │
-            │                               ╰─── this has the shape `[64, 64]`
-        ────╯
+            exit 1
+            --- stderr
+            error[HX0205]: expected `[64, 64]`, found the shape `[64, 16]`
+                ╭─[ a.hx:16:9 ]
+                │
+             16 │         copy(gb[.., .., ki], rb);
+                │         ────────────┬─────────┬─
+                │                     ╰───────────── this has the shape `[64, 16]`
+                │                     │         │
+                │                     ╰───────────── here
+                │                               │
+                │                               ╰─── this has the shape `[64, 64]`
+            ────╯
 
-        error[HX0205]: found K = `64` in `[64, 64]`, wanted `16`
-            ╭─[ a.hx:17:22 ]
-            │
-         17 │         gemm(rc, ra, rb);
-            │                  ─┬  ─┬
-            │                   ╰────── K is `16` here
-            │                       │
-            │                       ╰── K is `64` here
-            │
-            │ Note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them
-        ────╯
+            error[HX0205]: found K = `64` in `[64, 64]`, expected `16`
+                ╭─[ a.hx:17:22 ]
+                │
+             17 │         gemm(rc, ra, rb);
+                │                  ─┬  ─┬
+                │                   ╰────── K is `16` here
+                │                       │
+                │                       ╰── K is `64` here
+                │
+                │ Note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them
+            ────╯
 
-        2 errors
-    "#]],
+            2 errors
+        "#]],
     );
     let gemm = MATMUL.replace("register_tensor(f32, [BM, BN])", "register_tensor(f32, [BN, 32])");
     check_file(
         &gemm,
         expect![[r#"
-        exit 1
-        --- stderr
-        a.hx:17:22: error[HX0205]: found N = `64` in `[64, 16]`, wanted `32`
-        a.hx:20:5: error[HX0205]: found the shape `[64, 32]`, wanted `[64, 64]`
-        2 errors
-    "#]],
+            exit 1
+            --- stderr
+            a.hx:17:22: error[HX0205]: found N = `64` in `[64, 16]`, expected `32`
+            a.hx:20:5: error[HX0205]: expected `[64, 64]`, found the shape `[64, 32]`
+            2 errors
+        "#]],
     );
     check_file(
         &kernel(
@@ -432,8 +432,8 @@ fn shapes_that_do_not_match() {
         expect![[r#"
             exit 1
             --- stderr
-            a.hx:4:5: error[HX0205]: found the shape `[16, 8]`, wanted `[16]`
-            a.hx:5:9: error[HX0205]: found the shape `[16, 8]`, wanted `[16]`
+            a.hx:4:5: error[HX0205]: expected `[16]`, found the shape `[16, 8]`
+            a.hx:5:9: error[HX0205]: expected `[16]`, found the shape `[16, 8]`
             2 errors
         "#]],
     );
@@ -448,9 +448,9 @@ fn element_types_that_meet() {
         expect![[r#"
             exit 1
             --- stderr
-            a.hx:4:10: error[HX0204]: found elements of type `f16`, wanted `f32`
+            a.hx:4:10: error[HX0204]: expected `f32`, found elements of type `f16`
             a.hx:5:9: warning[HX0106]: nothing uses `t`
-            a.hx:5:17: error[HX0204]: found elements of type `f32`, wanted `f16`
+            a.hx:5:17: error[HX0204]: expected `f16`, found elements of type `f32`
             2 errors, 1 warning
         "#]],
     );
@@ -459,8 +459,8 @@ fn element_types_that_meet() {
         expect![[r#"
             exit 1
             --- stderr
-            a.hx:16:14: error[HX0204]: found elements of type `f16`, wanted `bf16`
-            a.hx:17:22: error[HX0204]: found elements of type `bf16`, wanted `f16`
+            a.hx:16:14: error[HX0204]: expected `bf16`, found elements of type `f16`
+            a.hx:17:22: error[HX0204]: expected `f16`, found elements of type `bf16`
             2 errors
         "#]],
     );

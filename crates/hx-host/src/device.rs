@@ -5,8 +5,8 @@
 use hx_base::{Diagnostic, codes};
 use hx_hir::{ItemKey, Name};
 
-use crate::bench::{GemmRequest, Step, Times};
 use crate::error::{HostError, HostResult};
+use crate::tensor::Tensor;
 use crate::value::Value;
 
 /// A device that runs kernels.
@@ -79,6 +79,86 @@ pub struct LaunchRequest {
     pub args: Vec<LaunchArg>,
     /// The index of the candidate to run, counted from the cheapest; `None` for the one that the device builds by default.
     pub candidate: Option<u32>,
+}
+
+/// An operation that a device performs.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Launch(LaunchRequest),
+    /// A matrix product of the vendor's library.
+    Gemm(GemmRequest),
+    /// A copy from device memory to device memory.
+    Copy {
+        bytes: u64,
+    },
+}
+
+/// `c[m, n] = a[m, k] · b[k, n]` by the vendor's library, accumulated in f32 and rounded to `c`'s type, or added in i32; with three
+/// dimensions the products of a batch.
+#[derive(Clone, Debug)]
+pub struct GemmRequest {
+    pub a: Tensor,
+    pub b: Tensor,
+    pub c: Tensor,
+}
+
+impl GemmRequest {
+    /// Makes a request with the shapes `a[m, k]`, `b[k, n]` and `c[m, n]`, each with the same leading dimension in a batch.
+    ///
+    /// # Errors
+    /// If the shapes do not fit, or the element types of `a` and `b` differ and are not both 8-bit floats.
+    pub fn new(a: Tensor, b: Tensor, c: Tensor) -> HostResult<GemmRequest> {
+        let shown = |t: &Tensor| crate::dense::show_shape(t.shape());
+        let shapes = format!("the shapes are {}, {} and {}", shown(&a), shown(&b), shown(&c));
+        let ([ga @ .., m, k], [gb @ .., kb, n], [gc @ .., mc, nc]) = (a.shape(), b.shape(), c.shape()) else {
+            return Err(HostError::shape("`cublas::gemm` multiplies matrices").note(shapes));
+        };
+        if ga.len() > 1 {
+            return Err(
+                HostError::shape("`cublas::gemm` multiplies matrices and batches of them").note(shapes)
+            );
+        }
+        if k != kb || m != mc || n != nc || ga != gc || gb != gc {
+            let error = HostError::shape("`cublas::gemm(a, b, c)` needs a[m, k], b[k, n] and c[m, n]");
+            let turned = b.shape() == [gc, &[*nc, *k]].concat() && m == mc;
+            let error = error.note(shapes);
+            return Err(if turned { error.help("`b.T` swaps the dimensions of `b`") } else { error });
+        }
+        let is_f8 = |t: &Tensor| t.dtype().is_float() && t.dtype().bits() == 8;
+        if a.dtype() != b.dtype() && !(is_f8(&a) && is_f8(&b)) {
+            let (a, b) = (a.dtype(), b.dtype());
+            return Err(HostError::ty(format!("`cublas::gemm` multiplies equal types, found {a} and {b}")));
+        }
+        Ok(GemmRequest { a, b, c })
+    }
+
+    /// Returns the number of floating-point operations: a multiplication and an addition for each term.
+    pub fn flops(&self) -> f64 {
+        let k = self.a.shape().last().copied().unwrap_or(0);
+        2.0 * self.c.len() as f64 * k as f64
+    }
+}
+
+/// The times of repeated runs, in microseconds.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Times {
+    /// The time of each run, in order.
+    pub samples: Vec<f64>,
+    pub median: f64,
+    /// The 20th percentile: a fifth of the runs were faster.
+    pub low: f64,
+    /// The 80th percentile: a fifth of the runs were slower.
+    pub high: f64,
+    /// The median in cycles beside the estimate, if the device was asked for both.
+    pub cycles: Option<Cycles>,
+}
+
+/// The cycles of a work.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Cycles {
+    pub measured: f64,
+    /// The cycles that the cost model estimates; `None` if some step is not a kernel launch.
+    pub estimated: Option<f64>,
 }
 
 /// A run-time argument.

@@ -8,6 +8,7 @@
 //!
 //! Start at [`Session`].
 
+mod args;
 mod assertion;
 mod bench;
 mod bits;
@@ -45,7 +46,6 @@ use crate::value::Value;
 /// The help for a test or bench whose list of cases is empty.
 const NO_CASES: &str = "nothing would run: remove the test, or write a case";
 
-pub use closures::Closure;
 pub use environment::{Checkpoint, Environment};
 pub use error::{BodyPart, EvalError, without_launch};
 pub use forall::Assignment;

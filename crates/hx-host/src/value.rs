@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use hx_base::{codes, limits};
 use hx_dtype::DType;
-use hx_hir::ItemKey;
+use hx_hir::{ExprId, ItemKey, PatId};
+use la_arena::ArenaMap;
 
 use crate::archive::Archive;
 use crate::counted::{Parts, Text};
 use crate::dense::{Class, Dense, Numbers};
 use crate::error::{HostError, HostResult};
-use crate::eval::Closure;
 use crate::show::{Look, show_tensor, show_tensor_at};
 use crate::tensor::{HostTensor, Tensor, integer};
 
@@ -48,6 +48,23 @@ pub enum Value {
     Auto,
     /// `_`: a mode that a tiler keeps.
     Wildcard,
+}
+
+/// A closure with the locals that were visible where it was written.
+#[derive(Clone, Debug)]
+pub struct Closure {
+    pub(crate) key: ItemKey,
+    pub(crate) params: Vec<PatId>,
+    pub(crate) body: ExprId,
+    pub(crate) locals: ArenaMap<PatId, Value>,
+}
+
+impl Closure {
+    /// Returns the closure with its captured tensors replaced.
+    pub(crate) fn map_tensors(&self, map: &mut dyn FnMut(&Tensor) -> Tensor) -> Closure {
+        let locals = self.locals.iter().map(|(pat, value)| (pat, value.map_tensors(map))).collect();
+        Closure { locals, ..self.clone() }
+    }
 }
 
 impl Value {

@@ -278,10 +278,10 @@ impl Expr {
     /// Returns `⌊self / d⌋`. If `self` is itself a quotient, it is `⌊⌊x / a⌋ / d⌋ = ⌊x / (a·d)⌋`.
     fn div_nested(&self, d: i64) -> Expr {
         if let Some(Atom::Div(inner, by)) = self.as_atom()
-            && let Some(b) = by.as_const()
-            && b > 0
+            && let Some(b) = by.as_const().filter(|b| *b > 0)
+            && let Some(product) = b.checked_mul(d)
         {
-            return inner.opaque_div(&Expr::constant(b * d));
+            return inner.opaque_div(&Expr::constant(product));
         }
         self.opaque_div(&Expr::constant(d))
     }

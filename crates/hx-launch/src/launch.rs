@@ -31,8 +31,10 @@ use hx_base::{Diagnostic, codes};
 use hx_codegen::CudaSource;
 use hx_compile::{Db, candidates, launch_warnings};
 use hx_hir::{Item, Kernel, Name, Sound, reached_errors};
-use hx_host::bench::{GemmRequest, Step, Times};
-use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
+use hx_host::device::{
+    CodeAnswer, CodeQuestion, Device, GemmRequest, LaunchError, LaunchReport, LaunchRequest, NoDevice, Step,
+    Times,
+};
 use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;

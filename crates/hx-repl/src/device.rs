@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use hx_base::interrupt::Until;
 use hx_compile::Db;
 use hx_hir::Name;
-use hx_host::bench::{GemmRequest, Step, Times};
-use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
+use hx_host::device::{
+    CodeAnswer, CodeQuestion, Device, GemmRequest, LaunchError, LaunchReport, LaunchRequest, NoDevice, Step,
+    Times,
+};
 use hx_host::{HostError, HostResult};
 use hx_launch::{Launcher, Machine};
 

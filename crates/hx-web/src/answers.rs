@@ -73,15 +73,19 @@ impl<'a> Places<'a> {
         json!({ "from": from, "to": to, "insert": text })
     }
 
-    /// Converts a titled change. Edits of other files are left out, because a page has only its own text.
+    /// Reports whether all edits are in the file of the page. A change with others is left out: the page has no other file.
+    pub(crate) fn is_own(&self, edits: &[Edit]) -> bool {
+        edits.iter().all(|edit| edit.file == self.file)
+    }
+
+    /// Converts a titled change whose edits are all in the file of the page ([`Self::is_own`]).
     pub(crate) fn change(&self, title: &str, edits: &[Edit]) -> Value {
-        let own = edits.iter().filter(|edit| edit.file == self.file);
-        json!({ "title": title, "edits": own.map(|edit| self.edit(edit.range, &edit.text)).collect::<Value>() })
+        json!({ "title": title, "edits": edits.iter().map(|edit| self.edit(edit.range, &edit.text)).collect::<Value>() })
     }
 
     pub(crate) fn diagnostic(&self, found: &Diagnostic) -> Value {
         let label = |label: &Label| json!({ "at": self.location(label.file, label.range), "message": printable(&label.message) });
-        let fixes = found.fixes.iter().filter(|fix| fix.edits.iter().all(|edit| edit.file == self.file));
+        let fixes = found.fixes.iter().filter(|fix| self.is_own(&fix.edits));
         json!({
             "code": found.code.id,
             "severity": found.severity.as_str(),

@@ -124,7 +124,8 @@ impl Playground {
             Request::Actions { from, to } => {
                 let range = ordered(places.byte(*from), places.byte(*to));
                 let found = hx_ide::actions(db, file, range, &self.shown, ActionConfig::ALL)?;
-                found.iter().map(|action| places.change(&action.title, &action.edits)).collect()
+                let whole = found.iter().filter(|action| places.is_own(&action.edits));
+                whole.map(|action| places.change(&action.title, &action.edits)).collect()
             }
             Request::Format => {
                 let Ok(changes) = hx_ide::format(db, file, None)? else {

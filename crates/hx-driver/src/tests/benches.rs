@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use expect_test::{Expect, expect};
-use hx_host::bench::{Group, Step, Times};
-use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest};
+use hx_host::bench::Group;
+use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest, Step, Times};
 use hx_host::eval::{Options, Session};
 use hx_host::{HostError, HostResult, Value};
 use hx_target::Target;

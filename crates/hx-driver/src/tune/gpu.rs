@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use hx_base::codes;
 use hx_base::interrupt::Until;
 use hx_hir::{Item, Kernel};
-use hx_host::bench::{GemmRequest, Step};
-use hx_host::device::{LaunchError, LaunchRequest};
+use hx_host::device::{GemmRequest, LaunchError, LaunchRequest, Step};
 use hx_host::{HostError, HostResult, Tensor, Value};
 use hx_launch::{Gpu, Launcher, Machine, Racetrack, Timing};
 use hx_worker::TimePlan;
@@ -53,7 +52,7 @@ impl Measurer for OnGpu<'_, '_, '_> {
         let plan = TimePlan { warmup_ms, repeats, budget_ms, ..TimePlan::default() };
         let steps: Vec<Step> = works.iter().filter_map(|work| self.steps.get(*work).cloned()).collect();
         let times = self.track.time(&steps, plan)?;
-        let sample = |times: hx_host::bench::Times| Sample {
+        let sample = |times: hx_host::device::Times| Sample {
             median_us: times.median,
             low_us: times.low,
             high_us: times.high,

@@ -12,8 +12,8 @@ use hx_base::interrupt::look;
 use hx_hir::{Arg, Builtin, Expr, ExprId, HostFn, Item, ItemKey, MeasureKind, Name, Resolution, Sound};
 
 use super::{BodyPart, EvalError, EvalResult, Frame, Session};
-use crate::bench::{GemmRequest, Group, Step, Work, bytes_of};
-use crate::device::{LaunchError, LaunchReport, LaunchRequest};
+use crate::bench::{Group, Work, bytes_of};
+use crate::device::{GemmRequest, LaunchError, LaunchReport, LaunchRequest, Step};
 use crate::error::HostError;
 use crate::tensor::{HostTensor, Tensor};
 use crate::value::Value;

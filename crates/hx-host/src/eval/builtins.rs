@@ -7,7 +7,7 @@ use hx_base::codes;
 use hx_dtype::{DType, Operator};
 use hx_hir::{Builtin, CommonFn, HostFn, LayoutFn, MathFn};
 
-use super::call::Args;
+use super::args::Args;
 use super::{Session, bits, layouts};
 use crate::archive::{self, Archive};
 use crate::arith::{self, Binary, Unary, floor_div};

@@ -4,33 +4,15 @@
 
 use std::sync::Arc;
 
-use hx_hir::{ExprId, HostFn, ItemKey, PatId, Sound};
-use la_arena::ArenaMap;
+use hx_hir::{ExprId, HostFn, PatId, Sound};
 
-use super::call::Args;
+use super::args::Args;
 use super::{BodyPart, EvalError, EvalResult, Frame, Session};
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::reduce::axis_of;
 use crate::tensor::Tensor;
-use crate::value::Value;
-
-/// A closure with the locals that were visible where it was written.
-#[derive(Clone, Debug)]
-pub struct Closure {
-    key: ItemKey,
-    params: Vec<PatId>,
-    body: ExprId,
-    locals: ArenaMap<PatId, Value>,
-}
-
-impl Closure {
-    /// Returns the closure with its captured tensors replaced.
-    pub(crate) fn map_tensors(&self, map: &mut dyn FnMut(&Tensor) -> Tensor) -> Closure {
-        let locals = self.locals.iter().map(|(pat, value)| (pat, value.map_tensors(map))).collect();
-        Closure { locals, ..self.clone() }
-    }
-}
+use crate::value::{Closure, Value};
 
 impl Frame<'_, '_> {
     pub(super) fn closure(&self, params: &[PatId], body: ExprId) -> Value {

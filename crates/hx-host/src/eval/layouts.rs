@@ -5,7 +5,7 @@
 use hx_hir::{Arg, Builtin, Expr, ExprId, GenericArg, Need};
 use hx_layout::expr::{self as algebra, Value as Algebra};
 
-use super::call::Args;
+use super::args::Args;
 use super::{EvalResult, Frame};
 use crate::error::{HostError, HostResult};
 use crate::value::Value;

@@ -5,8 +5,8 @@ use hx_base::codes;
 use hx_hir::{Item, Sound, file_items};
 
 use super::evaluation::{Scaler, database, show_error};
-use crate::bench::{Compared, GemmRequest, Group, Step, Times, Work};
-use crate::device::{Device, LaunchError, LaunchReport, LaunchRequest};
+use crate::bench::{Compared, Group, Work};
+use crate::device::{Device, GemmRequest, LaunchError, LaunchReport, LaunchRequest, Step, Times};
 use crate::error::{HostError, HostResult};
 use crate::eval::{Options, Session};
 

@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hx_compile::Db;
-use hx_host::bench::{Step, Times};
-use hx_host::device::{LaunchError, LaunchRequest};
+use hx_host::device::{LaunchError, LaunchRequest, Step, Times};
 use hx_host::{HostTensor, Tensor};
 use hx_worker::TimePlan;
 use hx_workspace::Database;
