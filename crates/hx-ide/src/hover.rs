@@ -15,11 +15,11 @@ use hx_tile::TensorId;
 
 use crate::anchor::anchors;
 use crate::callable::{callable, callee_of};
-use crate::costs::Reported;
 use crate::last_good::LastGood;
 use crate::layout::{NamedDrawing, ReasonStep, chain, describe, drawings};
 use crate::names::{Def, definition_of, occurrence_at};
 use crate::semantic_tokens::place_of;
+use crate::shown_costs::Reported;
 use crate::solved::Solved;
 use crate::{Cancellable, Shown, catch, docs};
 
@@ -229,7 +229,7 @@ impl<'a> Hovering<'a> {
             out.push_str(&format!("\n{docs}\n"));
         }
         if let Item::Kernel(kernel) = item
-            && let Some(costs) = crate::costs::of_kernel(self.db, kernel, self.shown, self.reported)
+            && let Some(costs) = crate::shown_costs::of_kernel(self.db, kernel, self.shown, self.reported)
         {
             let args: Vec<String> = costs.args.iter().map(|(n, v)| format!("`{n} = {v}`")).collect();
             out.push_str(&format!("\n---\n\n{} threads · {}", costs.resources.threads, costs.resources));

@@ -9,9 +9,9 @@ use hx_hir::{Expr, Item, ItemKind, Resolution, body_names, body_of, body_source_
 
 use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken};
 
-use crate::costs::{Costs, Reported, of_kernel};
 use crate::last_good::LastGood;
 use crate::names::item_heading;
+use crate::shown_costs::{Costs, Reported, of_kernel};
 use crate::solved::is_whole;
 use crate::{Cancellable, Shown, catch};
 

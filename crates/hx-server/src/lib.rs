@@ -11,7 +11,6 @@
 
 #![allow(clippy::disallowed_methods, reason = "an editor names files and folders that no project has")]
 
-mod backend;
 mod cancel;
 mod changes;
 mod compile;
@@ -24,6 +23,7 @@ mod outgoing;
 mod pool;
 mod protocol;
 mod questions;
+mod routes;
 mod settings;
 mod state;
 mod task;
@@ -38,7 +38,7 @@ use hx_worker::{Cache, WorkerCommand};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_lsp::LspService;
 
-use crate::backend::Backend;
+use crate::routes::Backend;
 
 /// Settings that the surrounding process chooses.
 #[derive(Clone, Debug)]
