@@ -31,12 +31,14 @@ enum Step {
     Instruction(Instruction),
 }
 
-/// An instruction whose result goes to a variable of its own.
+/// An instruction with one result.
 struct Instruction {
     row: String,
     template: String,
     result: DType,
     asm: Asm,
+    /// The result goes to a variable of its own.
+    declares: bool,
 }
 
 /// The statements that evaluate one expression.
@@ -74,8 +76,10 @@ impl<'a> Work<'a> {
     /// instruction is not the last step.
     fn redirect(&mut self, value: &Value, place: &str) -> bool {
         let Some(Step::Instruction(last)) = self.steps.last_mut() else { return false };
-        let found = last.asm.outputs.iter_mut().find(|o| o.text == value.text);
-        found.map(|output| output.text = place.to_owned()).is_some()
+        let Some(output) = last.asm.outputs.iter_mut().find(|o| o.text == value.text) else { return false };
+        output.text = place.to_owned();
+        last.declares = false;
+        true
     }
 }
 
@@ -110,7 +114,7 @@ impl Emitter<'_> {
                 vec![format!("{place} = {};", value.text)]
             }
         };
-        let direct = |step: &Step| matches!(step, Step::Instruction(i) if after.is_empty() && i.asm.outputs[0].text != "hx_v0");
+        let direct = |step: &Step| matches!(step, Step::Instruction(i) if after.is_empty() && !i.declares);
         if work.steps.is_empty() || matches!(work.steps.as_slice(), [one] if direct(one)) {
             return self.steps(work.steps, &after);
         }
@@ -224,14 +228,14 @@ impl Emitter<'_> {
         for step in steps {
             match step {
                 Step::Text(text) => self.statement(&text),
-                Step::Instruction(Instruction { row, template, result, asm }) => {
+                Step::Instruction(Instruction { row, template, result, asm, declares }) => {
                     let count = asm.inputs.len();
                     let slots = |name: &str| match name {
                         "d" => Some(Slots::Outputs(0..1)),
                         _ => name.strip_prefix('s')?.parse().ok().filter(|i| *i < count).map(Slots::Input),
                     };
                     let name = &asm.outputs[0].text;
-                    if name.starts_with("hx_v") {
+                    if declares {
                         self.statement(&format!("{} {name};", value_type(result)));
                     }
                     self.assembly(&row, &template, &asm, &slots)?;
@@ -297,7 +301,7 @@ impl Emitter<'_> {
 
     /// Records the variable of an expression, so that a later occurrence of the expression reuses it.
     fn remember(&mut self, scalar: &Scalar, value: Value, work: &mut Work<'_>) -> Value {
-        if value.form == Form::Word && value.text.starts_with("hx_v") {
+        if value.form == Form::Variable {
             work.known.push((scalar.clone(), value.clone()));
         }
         value
@@ -319,12 +323,12 @@ impl Emitter<'_> {
 
     /// Returns the value as a word, in a new variable if necessary.
     fn named(&mut self, value: Value, c_type: &str, work: &mut Work<'_>) -> Value {
-        if value.form == Form::Word {
+        if matches!(value.form, Form::Word | Form::Variable) {
             return value;
         }
         let name = work.variable();
         work.steps.push(Step::Text(format!("const {c_type} {name} = {};", value.text)));
-        Value::word(name)
+        Value::variable(name)
     }
 
     /// Adds an instruction to the steps, and returns the new variable that holds its result.
@@ -344,8 +348,8 @@ impl Emitter<'_> {
             ..Asm::default()
         };
         let (row, template) = (row.to_owned(), template.to_owned());
-        work.steps.push(Step::Instruction(Instruction { row, template, result, asm }));
-        Value::word(name)
+        work.steps.push(Step::Instruction(Instruction { row, template, result, asm, declares: true }));
+        Value::variable(name)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Turns findings about an instance into diagnostics. The stages report operations; this module maps operations to places.
 
 mod associative;
+mod calls;
 mod layout;
 mod narrowed;
 mod order;
@@ -16,8 +17,10 @@ mod unchecked;
 mod unwritten;
 mod waits;
 
+use std::collections::BTreeSet;
+
 use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes, sort_diagnostics};
-use hx_hir::Item;
+use hx_hir::{Item, Name};
 use hx_lower::{At, Lowered, Place};
 use hx_target::Target;
 use hx_tile::{Base, OpId, OpKind, TensorId};
@@ -253,6 +256,20 @@ impl<'db> Places<'db> {
         let offset = kernel.offset(self.db);
         let found = crate::statements::statements_in(self.db, Item::Kernel(kernel), range - offset);
         found.into_iter().map(|stmt| stmt + offset).collect()
+    }
+
+    /// Returns the names that a `let` of the kernel binds; `None` if another statement is at the range.
+    pub(crate) fn bound_names(&self, stmt: TextRange) -> Option<BTreeSet<Name>> {
+        let kernel = self.instance.kernel(self.db);
+        let offset = kernel.offset(self.db);
+        crate::statements::bound_names(self.db, Item::Kernel(kernel), stmt - offset)
+    }
+
+    /// Returns the names that the kernel mentions in a range.
+    pub(crate) fn mentioned_names(&self, range: TextRange) -> BTreeSet<Name> {
+        let kernel = self.instance.kernel(self.db);
+        let offset = kernel.offset(self.db);
+        crate::statements::mentioned_names(self.db, Item::Kernel(kernel), range - offset)
     }
 
     /// Returns the last statement of the kernel; `None` if it has none.

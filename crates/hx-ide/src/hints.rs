@@ -264,9 +264,8 @@ fn instruction_parts(solved: &Solved<'_>, groups: &[(String, Vec<OpId>)]) -> Vec
 /// Formats the instruction that an operation became, and its reason. `None` for an operation without an instruction.
 pub(crate) fn instruction_tooltip(solved: &Solved<'_>, op: OpId) -> Option<String> {
     let op = solved.lowered.program.op(op)?;
-    let (choice, reason) = solved.choice(op)?;
-    // Drop the operation's number: it has a meaning only in listings.
-    let choice = choice.split_once(' ').map_or(choice.as_str(), |(_, rest)| rest);
-    let (what, how) = choice.rsplit_once(": ").unwrap_or((choice, ""));
+    let program = &solved.lowered.program;
+    let (how, reason) = hx_tile::instruction_text(program, solved.solution, op)?;
+    let what = hx_tile::op_text(program, op);
     Some(format!("```hx\n{what}\n```\n{how}\n\nBecause: {}", reason.text))
 }

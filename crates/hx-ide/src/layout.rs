@@ -6,7 +6,7 @@ use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::Db;
 use hx_hir::{Item, Kernel, Resolution, body_names, body_of, body_source_map, file_items, item_range};
 use hx_layout::draw::Drawing;
-use hx_tile::{Op, OpId, Reason, TensorId, layout_text, op_text};
+use hx_tile::{Op, OpId, Reason, TensorId, instruction_text, layout_text, op_text};
 
 use crate::solved::Solved;
 use crate::{Cancellable, FileRange, Shown, catch};
@@ -205,12 +205,10 @@ fn operation(solved: &Solved<'_>, id: OpId, seen: &mut BTreeSet<TensorId>) -> Op
 
 /// Returns an operation with its instruction as text, and the reason for the instruction.
 pub(crate) fn describe(solved: &Solved<'_>, op: &Op) -> (String, Option<String>) {
-    match solved.choice(op) {
-        Some((choice, reason)) => {
-            // Drop the operation's number: it has a meaning only in listings.
-            let choice = choice.split_once(' ').map_or(choice.clone(), |(_, rest)| rest.to_owned());
-            (choice, Some(reason.text.clone()))
-        }
-        None => (op_text(&solved.lowered.program, op), None),
+    let program = &solved.lowered.program;
+    let what = op_text(program, op);
+    match instruction_text(program, solved.solution, op) {
+        Some((how, reason)) => (format!("{what}: {how}"), Some(reason.text.clone())),
+        None => (what, None),
     }
 }

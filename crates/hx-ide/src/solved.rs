@@ -2,7 +2,7 @@
 
 use hx_base::TextRange;
 use hx_compile::{Db, Instance, Lowered, routed_program, solution};
-use hx_hir::{Expr, ExprId, ExprStore, Item, Kernel, Pat, PatId, Sound, StmtKind, body_of, body_source_map};
+use hx_hir::{Kernel, Sound};
 use hx_layout::ComposedLayout;
 use hx_lower::Place;
 use hx_tile::{
@@ -80,34 +80,16 @@ impl<'db> Solved<'db> {
         self.lowered.program.ops(1.0).into_iter().map(|(op, _)| op).collect()
     }
 
-    /// Returns the tensors that a `let` of the kernel names, each with the range of its name, relative to the start of the item. A name has
-    /// several tensors if its body is unrolled, or if its function is called twice.
+    /// Returns the tensors that a pattern of the kernel names, each with the range of its name, relative to the start of the item. A name
+    /// has several tensors if its body is unrolled.
     pub(crate) fn named_tensors(&self) -> Vec<(TextRange, TensorId)> {
-        let item = Item::Kernel(self.kernel);
-        let Some(map) = body_source_map(self.db, item) else { return Vec::new() };
-        let body = body_of(self.db, item);
-        let mut lets = Vec::new();
-        for stmt in body.store.stmts.values() {
-            let StmtKind::Let { pat, value, .. } = stmt.kind else { continue };
-            bindings(&body.store, pat, value, &mut |name, pat, value| {
-                if let (Some(at), Some(value)) = (map.pat(pat), map.expr(value)) {
-                    lets.push((name, at, value));
-                }
-            });
-        }
-        let mut named = Vec::new();
-        for id in self.lowered.program.tensor_ids() {
-            let tensor = self.tensor(id);
-            let Some(origin) = self.in_item(tensor.origin) else { continue };
-            let of = |(name, _, value): &&(&str, TextRange, TextRange)| {
-                *name == tensor.name && value.contains_range(origin)
-            };
-            // Take the innermost `let`: a closure or block may hold another `let` of the same name.
-            if let Some((_, at, _)) = lets.iter().filter(of).min_by_key(|(_, _, value)| value.len()) {
-                named.push((*at, id));
-            }
-        }
-        named
+        let key = self.kernel.key(self.db);
+        let named = |id: TensorId| {
+            let binder = self.lowered.origins.get(self.tensor(id).binder?.0 as usize)?;
+            let own = binder.place.item == key;
+            own.then(|| binder.place.range_in_item(self.db)).flatten().map(|at| (at, id))
+        };
+        self.lowered.program.tensor_ids().filter_map(named).collect()
     }
 
     /// Returns the tensors of the local that is bound at a range.
@@ -267,11 +249,6 @@ impl<'db> Solved<'db> {
             Choice::Map(_) => return None,
         })
     }
-
-    /// Describes an operation and its choice in one line, with the reason; `None` for an operation without a choice.
-    pub(crate) fn choice(&self, op: &Op) -> Option<(String, &'db Reason)> {
-        hx_tile::choice_text(&self.lowered.program, self.solution, op)
-    }
 }
 
 /// Returns the access's slowdown from bank conflicts: its wavefronts divided by the minimum. `None` without conflicts.
@@ -288,27 +265,5 @@ fn short_row(row: &str) -> &str {
     match row.rsplit_once('.') {
         Some((rest, last)) if last.trim_start_matches('b').bytes().all(|b| b.is_ascii_digit()) => rest,
         _ => row,
-    }
-}
-
-/// Calls `see` for each name of a pattern, with the expression that it is bound to: of `let (a, b) = (x, y)` the part of the tuple.
-fn bindings<'s>(
-    store: &'s ExprStore,
-    pat: PatId,
-    value: ExprId,
-    see: &mut dyn FnMut(&'s str, PatId, ExprId),
-) {
-    match &store[pat] {
-        Pat::Bind(name) => see(name.as_str(), pat, value),
-        Pat::Tuple(parts) | Pat::Array(parts) => {
-            let fields = match &store[value] {
-                Expr::Tuple(fields) if fields.len() == parts.len() => fields.as_slice(),
-                _ => &[],
-            };
-            for (i, part) in parts.iter().enumerate() {
-                bindings(store, *part, fields.get(i).map_or(value, |field| field.value), see);
-            }
-        }
-        Pat::Missing | Pat::Wildcard => {}
     }
 }

@@ -290,7 +290,12 @@ impl<'db> Cx<'db> {
     }
 
     pub(crate) fn origin(&mut self, expr: ExprId) -> Origin {
-        let origin = OriginPlace { place: self.place(expr), call: self.frame().call };
+        let place = self.place(expr);
+        self.origin_at(place)
+    }
+
+    fn origin_at(&mut self, place: Place) -> Origin {
+        let origin = OriginPlace { place, call: self.frame().call };
         let next = Origin(self.origins.len() as u32);
         let known = *self.origin_of.entry(origin.clone()).or_insert(next);
         if known == next {
@@ -362,8 +367,25 @@ impl<'db> Cx<'db> {
         let extents: Vec<Expr> = shape.iter().map(|&e| Expr::constant(e)).collect();
         let mut view = SymView::whole(base, &extents);
         let (shape, kind) = self.for_each_group(shape, kind, &mut view);
-        self.tensors.push(TileTensor { name, dtype, shape, kind, scope: self.scope, origin });
+        self.tensors.push(TileTensor { name, dtype, shape, kind, scope: self.scope, origin, binder: None });
         Tensor { view, dtype, mutable: true, fresh: true }
+    }
+
+    /// Records the pattern that names the tensors of a value, if no name refers to them yet.
+    pub(crate) fn record_binder(&mut self, pat: PatId, value: &Value) {
+        match value {
+            Value::Tensor(Tensor { view, fresh: true, .. }) => {
+                let (Base::Register(id) | Base::Shared(id)) = view.base else { return };
+                let binder = self.origin_at(self.place_at(At::Pat(pat)));
+                if let Some(tensor) = self.tensors.get_mut(id.0 as usize) {
+                    tensor.binder = Some(binder);
+                }
+            }
+            Value::Tuple(parts) | Value::Array(parts) => {
+                parts.iter().for_each(|part| self.record_binder(pat, part));
+            }
+            _ => {}
+        }
     }
 
     /// Makes a register tensor without a pinned layout.

@@ -101,7 +101,8 @@ impl Cx<'_> {
         else {
             return;
         };
-        if inner == 0 || !error.code.id.starts_with("HX021") {
+        let is_outside = [&codes::VIEW_OUTSIDE_BUFFER, &codes::INDEX_OUT_OF_RANGE].contains(&error.code);
+        if inner == 0 || !is_outside {
             return;
         }
         let modes = if inner == 1 { "first mode is".to_owned() } else { format!("first {inner} modes are") };

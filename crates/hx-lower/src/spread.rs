@@ -10,7 +10,7 @@ use hx_hir::{Expr as HirExpr, ExprId, ExprStore, Names, Pat, PatId, Resolution, 
 use hx_tile::Scalar;
 
 use crate::cx::{Cx, Spread};
-use crate::value::{Lazy, Tensor, Value};
+use crate::value::{Lazy, Value};
 
 impl Cx<'_> {
     /// Finds the locals of the innermost frame that are tensors from their start. The frame must be that of the body. `None` if
@@ -62,7 +62,7 @@ impl Cx<'_> {
             _ => return value,
         };
         let tensor = self.materialize(at, Lazy { shape, inputs: Vec::new(), value: number }, name);
-        Value::Tensor(Tensor { fresh: false, ..tensor })
+        Value::Tensor(tensor)
     }
 }
 

@@ -103,6 +103,7 @@ impl Cx<'_> {
             Pat::Bind(name) => {
                 let depth = self.depth;
                 let value = self.freeze(value);
+                self.record_binder(pat, &value);
                 let value = match self.as_local(name, value) {
                     // A part of a register tensor was copied to a new tensor. Once bound to a name, the copy may be written.
                     Value::Tensor(t) => {
@@ -189,6 +190,7 @@ impl Cx<'_> {
             _ => "value".into(),
         };
         let tensor = self.materialize(place, lazy, Some(&name));
+        self.record_binder(pat, &Value::Tensor(tensor.clone()));
         let value = Value::Tensor(Tensor { fresh: false, ..tensor });
         let depth = self.depth;
         self.frame_mut().locals.insert(pat, (value.clone(), depth));

@@ -16,7 +16,15 @@ pub struct Failure {
     /// The other operations and tensors that take part, each with its demand.
     pub parts: Vec<Part>,
     /// Changes that would resolve the failure.
-    pub help: Vec<String>,
+    pub help: Vec<Help>,
+}
+
+/// Advice for a failure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Help {
+    pub text: String,
+    /// The advice is about the warps that the source pins.
+    pub of_warps: bool,
 }
 
 /// The kind of a failure. It decides the code of the diagnostic.
@@ -90,7 +98,7 @@ impl Failure {
     }
 
     pub(crate) fn help(mut self, text: impl Into<String>) -> Failure {
-        self.help.push(text.into());
+        self.help.push(Help { text: text.into(), of_warps: false });
         self
     }
 

@@ -41,7 +41,7 @@ pub use checks::size::{SPARE_REGISTERS, fits_registers, registers_of_a_thread};
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use constraints::component::UNKNOWN_TRIPS;
 pub use estimate::{Bottleneck, Forecast, compared, estimate, estimate_any, forecast, wave_cycles};
-pub use failure::{Failure, FailureKind, Part, first_later};
+pub use failure::{Failure, FailureKind, Help, Part, first_later};
 pub use solve::loads::loads;
 pub use solve::second::{Second, second_buffer};
 pub use solve::solver::CANDIDATES;

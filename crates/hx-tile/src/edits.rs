@@ -85,7 +85,8 @@ impl Edits {
             let Some(operand) = op.kind.registers().get(m.operand).copied() else { continue };
             let old = program.tensor(operand);
             let kind = TensorKind::Register { pinned: None };
-            edited.tensors.push(Tensor { name: format!("{}_moved", old.name), kind, ..old.clone() });
+            let name = format!("{}_moved", old.name);
+            edited.tensors.push(Tensor { name, kind, binder: None, ..old.clone() });
             let moved = |id, dst, src| {
                 let kind = OpKind::Rearrange { dst, src, through: None };
                 Stmt::Op(Op { id: OpId(id), kind, scope: op.scope, origin: op.origin })
@@ -110,7 +111,7 @@ impl Edits {
             let old = edited.tensor(src);
             let kind = TensorKind::Shared { pinned: None };
             let name = format!("{}_exchange", old.name);
-            let tensor = Tensor { name, kind, ..old.clone() };
+            let tensor = Tensor { name, kind, binder: None, ..old.clone() };
             edited.tensors.push(tensor);
             each_op(&mut edited.body, &mut |op| {
                 if let (true, OpKind::Rearrange { through: slot, .. }) = (op.id == *id, &mut op.kind) {

@@ -66,6 +66,7 @@ pub use solution::{
 pub use sums::{SUM_CHUNK, Sums};
 pub use sync_op::SyncOp;
 pub use text::{
-    choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text, summary_text, unexplored_text,
+    choice_text, emit_layouts, emit_tile, instruction_text, layout_text, op_text, reason_text, summary_text,
+    unexplored_text,
 };
 pub use view::{Base, Pick, Picked, Rows, View, ViewMode};

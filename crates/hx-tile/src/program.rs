@@ -132,6 +132,8 @@ pub struct Tensor {
     /// The threads that hold a register tensor, or that may access a shared tensor.
     pub scope: ScopeId,
     pub origin: Origin,
+    /// The pattern of the source that names the tensor; `None` for a value without a name of its own.
+    pub binder: Option<Origin>,
 }
 
 /// The memory that holds a tensor, and the layout that the user fixed for it, if any. The solver chooses all other layouts.

@@ -177,6 +177,7 @@ mod tests {
             kind: TensorKind::Register { pinned: None },
             scope,
             origin: Origin(0),
+            binder: None,
         };
         let fill = |id: u32, scope| {
             let kind = OpKind::Fill { dst: TensorId(id), value: 0.0 };

@@ -412,9 +412,19 @@ pub fn unexplored_text(solution: &Solution) -> Option<String> {
     })
 }
 
-/// Returns an operation with its instruction on one line, and the reason for it; `None` if the solution chose no
-/// instruction.
+/// Returns an operation with its number and its instruction on one line, and the reason for the instruction; `None` if the solution
+/// chose no instruction.
 pub fn choice_text<'a>(
+    program: &TileProgram,
+    solution: &'a Solution,
+    op: &Op,
+) -> Option<(String, &'a Reason)> {
+    let (instruction, reason) = instruction_text(program, solution, op)?;
+    Some((format!("#{} {}: {instruction}", op.id.0, op_text(program, op)), reason))
+}
+
+/// Returns the instruction that a solution chose for an operation, and the reason for it; `None` if it chose none.
+pub fn instruction_text<'a>(
     program: &TileProgram,
     solution: &'a Solution,
     op: &Op,
@@ -456,7 +466,7 @@ pub fn choice_text<'a>(
         }
         Choice::Convert(c) => (c.row.map_or("move", |row| &row.get().name).to_owned(), &c.reason),
     };
-    Some((format!("#{} {}: {what}", op.id.0, op_text(program, op)), reason))
+    Some((what, reason))
 }
 
 fn route_text(route: &Route) -> String {

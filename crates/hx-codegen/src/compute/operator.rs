@@ -114,7 +114,7 @@ impl Emitter<'_> {
         // The types of the arguments select the overload.
         let c_type = scalar(dtype);
         let typed = |v: &Value| match v.form {
-            Form::Cast if v.text.starts_with(&format!("({c_type})")) => v.text.clone(),
+            Form::Cast(own) if own == c_type => v.text.clone(),
             _ => v.cast_to(c_type).text,
         };
         let [x, y] = [0, 1].map(|i| values.get(i).map_or_else(String::new, typed));

@@ -13,14 +13,20 @@ pub(super) struct Value {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
+    /// A variable of the sequence that evaluates the expression.
+    Variable,
     /// A single word or a call: it needs no parentheses and no variable of its own.
     Word,
-    /// A cast of a word or a call.
-    Cast,
+    /// A cast of a word or a call to this C++ type.
+    Cast(&'static str),
     Phrase,
 }
 
 impl Value {
+    pub(super) fn variable(name: String) -> Value {
+        Value { text: name, form: Form::Variable }
+    }
+
     pub(super) fn word(text: impl Into<String>) -> Value {
         Value { text: text.into(), form: Form::Word }
     }
@@ -29,8 +35,9 @@ impl Value {
         Value { text: text.into(), form: Form::Phrase }
     }
 
-    pub(super) fn cast_to(&self, c_type: &str) -> Value {
-        Value { text: format!("({c_type}){}", self.operand()), form: Form::Cast }
+    /// Casts the value to another C++ type.
+    pub(super) fn cast_to(&self, c_type: &'static str) -> Value {
+        Value { text: format!("({c_type}){}", self.operand()), form: Form::Cast(c_type) }
     }
 
     /// Returns the text as an operand of an operator, in parentheses if necessary.

@@ -67,7 +67,8 @@ pub(super) fn failure(
     // If some repairs were verified, do not add advice that nobody has tried.
     if found.fixes.is_empty() {
         let told = found.notes.clone();
-        found.help.extend(failure.help.iter().filter(|help| !told.contains(help)).cloned());
+        let texts = failure.help.iter().map(|help| &help.text);
+        found.help.extend(texts.filter(|text| !told.contains(text)).cloned());
     }
     Some(found)
 }
@@ -91,7 +92,7 @@ pub(super) fn redistributions(
     let program = solution.program(&lowered.program);
     let mut found = Vec::new();
     for (op, _) in program.ops(1.0) {
-        let OpKind::Rearrange { src, through, .. } = op.kind else { continue };
+        let OpKind::Rearrange { dst, src, through } = op.kind else { continue };
         let (true, Some(Choice::Rearrange(choice))) =
             (lowered.program.op(op.id).is_none(), solution.choices.get(&op.id))
         else {
@@ -110,9 +111,9 @@ pub(super) fn redistributions(
         let at = places.origin(lowered, op.origin);
         let (file, range) = at.unwrap_or_else(|| places.kernel());
         let held = &program.tensor(src).name;
-        // The compiler has named a tensor that it added, so show the name in the source instead.
-        let is_added = src.0 as usize >= lowered.program.tensors.len();
-        let name = held.strip_suffix("_moved").filter(|_| is_added).unwrap_or(held);
+        // The move names a tensor that it added after the one that it stands for, so show that one's name instead.
+        let own = [src, dst].into_iter().find(|id| (id.0 as usize) < lowered.program.tensors.len());
+        let name = &program.tensor(own.unwrap_or(src)).name;
         let message = format!("`{name}` changes hands between threads here, {way}");
         let diagnostic = Diagnostic::new(&codes::REDISTRIBUTION, file, range, message);
         let why = choice.reason.text.replace(&format!("`{held}`"), &format!("`{name}`"));
@@ -208,13 +209,13 @@ fn found_instructions(
     if !failure.op.is_some_and(is_gemm) {
         // The first line is the cause, the other lines are advice.
         return match failure.help.first() {
-            Some(cause) if !found.fixes.is_empty() => found.note(cause.clone()),
+            Some(cause) if !found.fixes.is_empty() => found.note(cause.text.clone()),
             _ => found,
         };
     }
     // Add the instructions that almost fit, except for the warps, which have a demand of their own.
-    for near in failure.help.iter().filter(|near| !near.starts_with("`warps:")) {
-        found = found.note(near.clone());
+    for near in failure.help.iter().filter(|near| !near.of_warps) {
+        found = found.note(near.text.clone());
     }
     if failure.help.is_empty() && types_matter {
         let types = failure.op.and_then(|op| gemm_types(&lowered.program, op));

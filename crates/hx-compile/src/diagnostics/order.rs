@@ -63,15 +63,15 @@ fn moved(places: &Places<'_>, lowered: &Lowered, exchange: &Exchange) -> Option<
         if copies.contains(&stmt) || products.contains(&stmt) {
             continue;
         }
-        let (pattern, _) = text(stmt)?.strip_prefix("let ")?.split_once('=')?;
-        bound.extend(words(pattern));
+        bound.extend(places.bound_names(stmt)?);
     }
     let mut lines = String::new();
     let mut edits = Vec::new();
     let indent = indentation(places, file, *products.first()?)?;
     for stmt in &products {
         let own = text(*stmt)?;
-        if words(own).any(|word| bound.contains(word)) || indentation(places, file, *stmt)? != indent {
+        let is_captured = !places.mentioned_names(*stmt).is_disjoint(&bound);
+        if is_captured || indentation(places, file, *stmt)? != indent {
             return None;
         }
         let line = whole_line(places, file, *stmt);
@@ -99,9 +99,4 @@ fn statements(places: &Places<'_>, lowered: &Lowered, ops: &[OpId]) -> Option<Ve
     let mut others = others.filter(|op| !ops.contains(op));
     let is_there = |op: OpId| statement_of(places, lowered, op).is_some_and(|at| found.contains(&at));
     (!others.any(is_there)).then_some(found)
-}
-
-/// Returns the names and numbers in a text.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }

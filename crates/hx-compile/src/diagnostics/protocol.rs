@@ -1,6 +1,6 @@
 //! Diagnostics about pipelines, turns and asynchronous operations: what the protocol machine finds.
 
-use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SourceFile, TextRange, TextSize, codes};
+use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SourceFile, TextRange, codes};
 use hx_lower::Lowered;
 use hx_sync::protocol::{
     Blocked, Cause, Deed, Fault, Fix as Change, FixAt, FixWith, Kind, LEVEL, Rounds, Want,
@@ -8,6 +8,7 @@ use hx_sync::protocol::{
 use hx_tile::{OpId, OpKind, SyncOp, TensorId};
 
 use super::Places;
+use super::calls::leaves;
 use super::sync::{apart, indentation, lines_before, statement_of, unsignalled, with_space_before};
 
 /// The most loop counts that a note names, and the longest expression of one, in bytes.
@@ -462,14 +463,8 @@ impl Teller<'_> {
                 (title, vec![removed, lines_after(places, after, &[call])?])
             }
             FixAt::Leave { op, leave } => {
-                let (file, range) = places.op(lowered, op)?;
-                let call = file.text(places.db).get(std::ops::Range::<usize>::from(range))?;
-                let open = call.find('(')?;
-                let inner = call.strip_suffix(')')?.get(open + 1..)?;
-                let start = range.start() + TextSize::from(open as u32 + 1);
-                let edit =
-                    Edit { file, range: TextRange::at(start, TextSize::of(inner)), text: leave.to_string() };
-                (format!("`{}({leave})`", &call[..open]), vec![edit])
+                let (wait, edit) = leaves(places, lowered, op, leave)?;
+                (format!("`{wait}({leave})`"), vec![edit])
             }
         };
         Some(Fix { title, edits, applicability: Applicability::Verified })

@@ -2,15 +2,15 @@
 
 mod bytes;
 
-use hx_base::{Applicability, Edit, Fix, SourceFile, TextRange, parse};
+use hx_base::{Applicability, Edit, Fix, SourceFile, TextRange};
 use hx_hir::{Item, kernel_signature, signature_source_map};
 use hx_layout::ComposedLayout;
 use hx_lower::Lowered;
-use hx_syntax::ast::{AstNode, CallExpr, Kernel, ThreadsClause};
-use hx_syntax::{SyntaxNode, ast};
+use hx_syntax::ast::{self, AstNode, CallExpr, Kernel, ThreadsClause};
 use hx_synth::Repair;
 use hx_tile::{OpId, OpKind, TensorId};
 
+use super::calls::{call_at, call_of, root};
 use super::{Places, sync};
 use crate::unsolved::{OtherValue, written};
 
@@ -99,21 +99,6 @@ pub(super) fn other_default(places: &Places<'_>, value: &OtherValue) -> Option<F
     let title = format!("let `{}` be {}", value.name, value.new);
     let edits = vec![Edit { file: kernel.file(db), range, text: value.new.to_string() }];
     Some(Fix { title, edits, applicability: Applicability::Maybe })
-}
-
-fn root(places: &Places<'_>, file: SourceFile) -> SyntaxNode {
-    parse(places.db, file).syntax_node()
-}
-
-/// Returns the call whose text is exactly this place; `None` if there is none.
-pub(super) fn call_at(places: &Places<'_>, (file, range): (SourceFile, TextRange)) -> Option<CallExpr> {
-    let root = root(places, file);
-    root.descendants().filter_map(CallExpr::cast).find(|call| call.syntax().text_range() == range)
-}
-
-fn call_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<(SourceFile, CallExpr)> {
-    let at = places.op(lowered, op)?;
-    Some((at.0, call_at(places, at)?))
 }
 
 /// Returns the place of a gemm's `warps` argument; `None` without one.

@@ -8,6 +8,7 @@ use hx_lower::Lowered;
 use hx_tile::{OpId, OpKind, ScopeId, SharedLayout, Solution, SyncOp, TensorId, TileProgram};
 
 use super::Places;
+use super::calls::leaves;
 use hx_sync::protocol::{Fault, FixAt, FixWith, Kind};
 use hx_sync::{Barrier, Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 
@@ -282,13 +283,7 @@ fn commit_after(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix>
 /// Returns the fix that changes the number of groups that a `wait` leaves in flight; `None` if its place in the source is no
 /// call.
 fn other_wait(places: &Places<'_>, lowered: &Lowered, op: OpId, groups: u32) -> Option<Fix> {
-    let (file, range) = places.op(lowered, op)?;
-    let text = file.text(places.db);
-    let call = text.get(std::ops::Range::<usize>::from(range))?;
-    let open = call.find('(')?;
-    let inner = call.strip_suffix(')')?.get(open + 1..)?;
-    let start = range.start() + TextSize::from(open as u32 + 1);
-    let edit = Edit { file, range: TextRange::at(start, TextSize::of(inner)), text: groups.to_string() };
+    let (_, edit) = leaves(places, lowered, op, groups)?;
     let noun = if groups == 1 { "group is" } else { "groups are" };
     let title = format!("wait until at most {groups} {noun} in flight");
     Some(Fix { title, edits: vec![edit], applicability: Applicability::Verified })

@@ -1,6 +1,7 @@
 //! Diagnostics about register tensors that are read before anything has written them.
 
 use hx_base::{Applicability, Diagnostic, Edit, Fix, TextRange, codes};
+use hx_hir::Name;
 use hx_lower::Lowered;
 use hx_sync::unwritten::Fault;
 use hx_tile::TensorId;
@@ -45,9 +46,10 @@ fn filled(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, name: &str) 
     let file = places.kernel().0;
     let made = lowered.program.tensors.get(tensor.0 as usize)?.origin;
     let stmt = places.statement(places.own(lowered, made)?)?;
-    // The declaration has to be `let name = …`, without other names.
-    let text = file.text(places.db).get(std::ops::Range::<usize>::from(stmt))?;
-    text.strip_prefix("let ")?.strip_prefix(name)?.trim_start().strip_prefix('=')?;
+    let names = places.bound_names(stmt)?;
+    if !names.iter().map(Name::as_str).eq([name]) {
+        return None;
+    }
     let indent = indentation(places, file, stmt)?;
     let zero = if lowered.program.tensor(tensor).dtype.is_float() { "0.0" } else { "0" };
     let call = format!("fill({name}, {zero})");

@@ -10,6 +10,7 @@ use hx_tile::{Param, TensorId, TileProgram};
 use hx_workspace::Database;
 
 use hx_launch::Seen;
+use hx_lower::At;
 
 /// The first wrong element, and the program that should have written it.
 pub(super) struct Account<'a> {
@@ -52,16 +53,20 @@ impl<'a> Account<'a> {
 
     /// Returns the name of a tensor, if a pattern of the kernel binds it. Lowering names the others itself.
     pub(super) fn tensor_name(&self, tensor: TensorId) -> Option<&str> {
-        let name = self.program.tensor(tensor).name.as_str();
-        let body = body_of(self.db, Item::Kernel(self.seen.instance.kernel(self.db)));
-        let binds = |pat: &Pat| matches!(pat, Pat::Bind(bound) if *bound == name);
-        body.store.pats.values().any(binds).then_some(name)
+        let lowered = tile_program(self.db, self.seen.instance).as_ref().ok()?;
+        let binder = lowered.origins.get(self.program.tensor(tensor).binder?.0 as usize)?;
+        let kernel = self.seen.instance.kernel(self.db);
+        let At::Pat(pat) = binder.place.at else { return None };
+        match &body_of(self.db, Item::Kernel(kernel)).store[pat] {
+            Pat::Bind(name) if binder.place.item == kernel.key(self.db) => Some(name),
+            _ => None,
+        }
     }
 
-    /// Formats the values of a tensor: `acc = 1.5`, or `value 1.5` if the text does not name the tensor.
-    pub(super) fn equals(&self, tensor: TensorId, values: &str) -> String {
+    /// Formats `count` values of a tensor, which `values` lists: `acc = 1.5`, or `value 1.5` if the source does not name the tensor.
+    pub(super) fn equals(&self, tensor: TensorId, values: &str, count: usize) -> String {
         match self.tensor_name(tensor) {
-            None if values.contains(", ") => format!("values {values}"),
+            None if count > 1 => format!("values {values}"),
             None => format!("value {values}"),
             Some(name) => format!("`{name}` = {values}"),
         }

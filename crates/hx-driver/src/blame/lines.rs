@@ -111,8 +111,8 @@ impl Account<'_> {
         let text = |((site, held), values): ((u32, usize), Vec<u64>)| {
             let dtype = self.program.tensor(self.seen.sources[held].tensor).dtype;
             let show = |bits: &u64| show_exact(dtype, *bits);
-            let values = listed(&values, show);
-            (site, self.equals(self.seen.sources[held].tensor, &values))
+            let text = self.equals(self.seen.sources[held].tensor, &listed(&values, show), values.len());
+            (site, text)
         };
         found.into_iter().map(text).collect()
     }
@@ -125,7 +125,7 @@ impl Account<'_> {
             let OpKind::Fill { dst, value } = op.kind else { return None };
             let dtype = self.program.tensor(dst).dtype;
             let value = show_exact(dtype, hx_host::tensor::convert_float(dtype, value));
-            is_followed(dst).then(|| (op.origin, self.equals(dst, &value)))
+            is_followed(dst).then(|| (op.origin, self.equals(dst, &value, 1)))
         };
         self.program.ops(1.0).into_iter().filter_map(fill).collect()
     }

@@ -1,6 +1,6 @@
 //! HX01xx: names without a meaning, or without one in this place.
 
-use hx_base::{Applicability, Diagnostic, codes};
+use hx_base::{Applicability, Diagnostic, TextRange, codes};
 use hx_dtype::DType;
 use hx_syntax::{Foreign, ForeignPlace, foreign, is_known_elsewhere};
 
@@ -85,13 +85,14 @@ fn wrong_place(at: &Reporter<'_>, expr: ExprId, path: &Path, place: Place) -> Di
     }
 }
 
-/// Returns the text between the parentheses of the call of a name. `None` if the name is not called.
+/// Returns the text of the arguments of the call of a name. `None` if the name is not called.
 fn call_of<'a>(at: &'a Reporter<'_>, callee: ExprId) -> Option<&'a str> {
-    let (call, _) = at.contents().0.exprs.iter().find(|(_, expr)| match expr {
-        Expr::Call { callee: called, .. } => *called == callee,
-        _ => false,
+    let args = at.contents().0.exprs.values().find_map(|expr| match expr {
+        Expr::Call { callee: called, args } if *called == callee => Some(args),
+        _ => None,
     })?;
-    at.text(at.expr(call)).split_once('(')?.1.strip_suffix(')')
+    let [first, last] = [args.first(), args.last()].map(|arg| arg.map(|arg| at.expr(arg.value)));
+    Some(first.zip(last).map_or("", |(first, last)| at.text(TextRange::new(first.start(), last.end()))))
 }
 
 /// Returns the way to write a call of a type of another language: a conversion, or a number without a literal.

@@ -7,8 +7,8 @@ use super::calls::suggest;
 use super::names::explain_foreign;
 use super::{Reporter, dtypes};
 use crate::{
-    Elem, ExprId, Item, MemorySpace, Method, RolesProblem, StmtId, Ty, TypeProblem, fn_signature, infer_body,
-    is_compile_time, kernel_signature, space_word,
+    Builtin, BuiltinValue, Elem, Expr, ExprId, Item, MemorySpace, Method, Resolution, RolesProblem, StmtId,
+    Ty, TypeProblem, fn_signature, infer_body, is_compile_time, kernel_signature, space_word,
 };
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
@@ -154,7 +154,7 @@ fn member(at: &Reporter<'_>, expr: ExprId, base: &Ty, name: &str) -> Diagnostic 
         found.fix("swap the last two modes with `.T`", place, "T", Applicability::Maybe)
     } else if let Some(row) = foreign.filter(|row| has_member(base, row)) {
         explain_foreign(found, place, row)
-    } else if at.text(at.expr(expr)).starts_with("block_idx.") {
+    } else if is_of_block_index(at, expr) {
         found.help("with one axis in the `grid`, `block_idx` is the number; `let [i, j] = block_idx;` takes several apart")
     } else {
         match Method::all_of(base) {
@@ -162,6 +162,16 @@ fn member(at: &Reporter<'_>, expr: ExprId, base: &Ty, name: &str) -> Diagnostic 
             known => suggest(found, place, name, known.iter().map(|m| m.name())),
         }
     }
+}
+
+/// Reports whether an expression asks for a member of `block_idx`.
+fn is_of_block_index(at: &Reporter<'_>, expr: ExprId) -> bool {
+    let (store, names) = at.contents();
+    let (Expr::Field { base, .. } | Expr::MethodCall { receiver: base, .. }) = store[expr] else {
+        return false;
+    };
+    let meaning = names.exprs.get(base);
+    meaning == Some(&Resolution::Builtin(Builtin::Value(BuiltinValue::BlockIdx)))
 }
 
 /// Reports whether a type has the member that a word of another language means. A word that means no member here has a hint for

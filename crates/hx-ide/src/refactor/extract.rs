@@ -46,8 +46,7 @@ pub(super) fn function(selected: &Selected<'_>) -> Option<Draft> {
         return None;
     }
     let Ty::Tensor(result) = &ty else { return None };
-    let result = declared(result)?;
-    let result = result.strip_prefix("register ")?;
+    let result = element_and_shape(result)?;
     let text = selected.file.text(selected.db);
     let mut params: Vec<(String, String)> = Vec::new();
     for occurrence in occurrences(selected.db, selected.file) {
@@ -62,7 +61,7 @@ pub(super) fn function(selected: &Selected<'_>) -> Option<Draft> {
             }
         };
         let ty = match ty {
-            Ty::Tensor(tensor) => declared(&tensor)?,
+            Ty::Tensor(tensor) => format!("register {}", element_and_shape(&tensor)?),
             Ty::Float(Some(Elem::Known(dtype))) => dtype.to_string(),
             _ => return None,
         };
@@ -102,7 +101,7 @@ fn start_of(text: &str, item: &SyntaxNode) -> TextSize {
 }
 
 /// Returns the type of a tile as a parameter declares it; `None` for a tensor that no parameter can be declared as.
-fn declared(tensor: &hx_hir::TensorTy) -> Option<String> {
+fn element_and_shape(tensor: &hx_hir::TensorTy) -> Option<String> {
     let Elem::Known(dtype) = &tensor.elem else { return None };
     if tensor.space != MemorySpace::Register || tensor.shape.is_empty() {
         return None;
@@ -114,7 +113,7 @@ fn declared(tensor: &hx_hir::TensorTy) -> Option<String> {
         text.chars().all(|c| c.is_alphanumeric() || c == '_').then_some(text)
     };
     let shape: Option<Vec<String>> = tensor.shape.iter().map(extent).collect();
-    Some(format!("register {dtype}[{}]", shape?.join(", ")))
+    Some(format!("{dtype}[{}]", shape?.join(", ")))
 }
 
 /// Returns the expression that is selected as a whole, with its type; `None` if the selection is no expression that can get a

@@ -8,7 +8,7 @@ use hx_tile::{Base, Op, OpKind, TensorId, TileMode, TileProgram, View, tile_mode
 
 use super::descriptor;
 use crate::distribution::{Tv, key, layout_of_table};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind, Help};
 use crate::search::pool::Pool;
 
 /// A way to tile a gemm with one instruction.
@@ -145,7 +145,7 @@ pub(crate) fn tilings(
     let mut refused = Vec::new();
     for row in target.rows().gemms_of(dtypes[0], dtypes[1], dtypes[2]).filter(|row| row.suits([m, n])) {
         if let Some(why) = refusal(row, k, threads) {
-            refused.push(why);
+            refused.push(Help { text: why, of_warps: false });
             continue;
         }
         let lanes = i64::from(row.threads);
@@ -159,7 +159,8 @@ pub(crate) fn tilings(
         }
         if let (Some(pin), true) = (gemm.pinned, out.is_empty()) {
             let pin = program.warps_text(gemm.c, pin);
-            refused.push(format!("`warps: {pin}` does not divide the {units} warps of the {kind}"));
+            let text = format!("`warps: {pin}` does not divide the {units} warps of the {kind}");
+            refused.push(Help { text, of_warps: true });
         }
     }
     if out.is_empty() {
@@ -171,8 +172,9 @@ pub(crate) fn tilings(
                 "no instruction of {target} multiplies {a} and {b} into {c} with K = {k} and {threads} threads"
             )
         };
-        let failure = Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id);
-        return Err(refused.into_iter().fold(failure, Failure::help));
+        let mut failure = Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id);
+        failure.help = refused;
+        return Err(failure);
     }
     Ok(out)
 }

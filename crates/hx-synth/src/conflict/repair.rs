@@ -356,7 +356,7 @@ impl Adder<'_> {
     }
 
     fn tensor(&mut self, like: &Tensor, shape: Vec<i64>, kind: TensorKind) -> TensorId {
-        self.tensors.push(Tensor { shape, kind, scope: self.scope, ..like.clone() });
+        self.tensors.push(Tensor { shape, kind, scope: self.scope, binder: None, ..like.clone() });
         TensorId(self.tensors.len() as u32 - 1)
     }
 

@@ -170,7 +170,9 @@ fn accesses_that_demand_other_swizzles_are_named() {
     let pair = disagreeing(&parties).expect("the last two disagree");
     let failure = demanded::conflict("sa", TensorId(4), pair);
     let parts = failure.parts.iter().map(|part| format!("{:?}: {}", part.op.map(|op| op.0), part.text));
-    let lines = std::iter::once(failure.message.clone()).chain(parts).chain(failure.help.clone());
+    let lines = std::iter::once(failure.message.clone())
+        .chain(parts)
+        .chain(failure.help.iter().map(|help| help.text.clone()));
     expect![[r#"
         no swizzle of the shared tensor `sa` serves all of its accesses
         Some(1): this access by `product.a` demands the 128 B swizzle

@@ -47,7 +47,8 @@ pub fn second_buffer(
     }
     let mut changed = program.clone();
     let second = TensorId(changed.tensors.len() as u32);
-    changed.tensors.push(Tensor { name: format!("{}_second", info.name), ..info.clone() });
+    let name = format!("{}_second", info.name);
+    changed.tensors.push(Tensor { name, binder: None, ..info.clone() });
     let mut next = program.ops(1.0).iter().map(|(op, _)| op.id.0 + 1).max().unwrap_or(0);
     change(&mut changed.body, &Change { tensor, second, reads: &reads }, &mut next);
     let cost = solve(&changed, cancelled).ok()?.cost;

@@ -294,7 +294,8 @@ fn stores_are_made_in_boxes() {
         let mut program = stored(first);
         change(&mut program);
         let failure = solved(&program).expect_err("a number that is not known to be aligned");
-        [vec![failure.message], failure.help].concat().join("\n") + "\n"
+        let help = failure.help.into_iter().map(|help| help.text).collect();
+        [vec![failure.message], help].concat().join("\n") + "\n"
     };
     let c_of = |program: &mut TileProgram, change: &dyn Fn(&mut hx_tile::TensorParam)| {
         let Param::Tensor(c) = &mut program.params[2] else { panic!("a tensor") };

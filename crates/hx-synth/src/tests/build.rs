@@ -49,7 +49,15 @@ pub(super) fn param(name: &str, dtype: DType, shape: [&str; 2], transposed: bool
 
 pub(super) fn register(name: &str, dtype: DType, shape: &[i64]) -> Tensor {
     let kind = TensorKind::Register { pinned: None };
-    Tensor { name: name.into(), dtype, shape: shape.to_vec(), kind, scope: ScopeId::BLOCK, origin: Origin(0) }
+    Tensor {
+        name: name.into(),
+        dtype,
+        shape: shape.to_vec(),
+        kind,
+        scope: ScopeId::BLOCK,
+        origin: Origin(0),
+        binder: None,
+    }
 }
 
 pub(super) fn shared(name: &str, dtype: DType, shape: &[i64]) -> Tensor {

@@ -350,7 +350,9 @@ fn a_pin_of_the_form_of_a_reach_is_read_by_descriptor() {
 
 fn message(failure: &Failure) -> String {
     let parts = failure.parts.iter().map(|part| format!("{:?}: {}", part.op.map(|op| op.0), part.text));
-    let lines = std::iter::once(failure.message.clone()).chain(parts).chain(failure.help.clone());
+    let lines = std::iter::once(failure.message.clone())
+        .chain(parts)
+        .chain(failure.help.iter().map(|help| help.text.clone()));
     lines.collect::<Vec<_>>().join("\n")
 }
 

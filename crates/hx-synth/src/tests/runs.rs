@@ -67,7 +67,10 @@ fn check(configs: &[Stored], expected: Expect) {
                 let Choice::Bulk(choice) = &solution.choices[&STORE] else { panic!("threads copy") };
                 format!("{} {:?}: {}\n", choice.row, choice.extents, choice.reason.text)
             }
-            Err(failure) => format!("{}: {}\n", failure.message, failure.help.join("; ")),
+            Err(failure) => {
+                let help: Vec<String> = failure.help.into_iter().map(|help| help.text).collect();
+                format!("{}: {}\n", failure.message, help.join("; "))
+            }
         }
     };
     expected.assert_eq(&configs.iter().map(text).collect::<String>());

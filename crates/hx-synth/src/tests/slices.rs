@@ -74,7 +74,10 @@ fn check(dtype: DType, start: &Expr, expected: Expect) {
                 let Some(Choice::Copy(copy)) = solution.choices.get(&SLICED) else { panic!("no copy") };
                 format!("{}: {}", copy.row, copy.reason.text)
             }
-            Err(failure) => format!("{}\n{}", failure.message, failure.help.join("\n")),
+            Err(failure) => {
+                let help: Vec<String> = failure.help.into_iter().map(|help| help.text).collect();
+                format!("{}\n{}", failure.message, help.join("\n"))
+            }
         }
     });
     assert_eq!(texts[0], texts[1], "a loop unrolled and not");

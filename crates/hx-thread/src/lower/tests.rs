@@ -39,6 +39,7 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
         kind: TensorKind::Register { pinned: None },
         scope,
         origin: Origin(0),
+        binder: None,
     };
     let global = |param: u32, extent: i64| {
         let mode = |dim: usize, extent: i64| ViewMode { extent, dim, factor: Expr::constant(1) };
@@ -161,6 +162,7 @@ fn stored() -> TileProgram {
         kind,
         scope: ScopeId::BLOCK,
         origin: Origin(0),
+        binder: None,
     };
     let [r, s] = [0, 1].map(TensorId);
     let whole = |base| View::whole(base, &[64, 128]);

@@ -10,7 +10,7 @@ use hx_lower::{Lowered, Place};
 use hx_syntax::ast::{self, AstNode};
 use hx_tile::{Map, OpId, OpKind, Scalar, Stmt, TensorId, TileProgram};
 
-use super::super::{Places, repair};
+use super::super::{Places, calls};
 use crate::padding::{Mixture, Way, along, axis_of, follow, literal};
 
 /// Returns the edit that keeps padding out of a result: `pad:` of the view, else a mask of the operand; `None` if neither
@@ -74,7 +74,7 @@ fn padded(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mix
         let edit = match &made.pad {
             Some(pad) => Edit { file, range: own(places, pad)?.1, text: text.clone() },
             None => {
-                let last = repair::call_at(places, (file, call))?.arg_list()?.args().last()?;
+                let last = calls::call_at(places, (file, call))?.arg_list()?.args().last()?;
                 let end = last.syntax().text_range().end();
                 Edit { file, range: hx_base::TextRange::empty(end), text: format!(", pad: {text}") }
             }
@@ -136,7 +136,7 @@ fn masked(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mix
     let op = lowered.program.op(mixture.op)?;
     let range = places.own(lowered, op.origin)?;
     let file = places.kernel().0;
-    let operand = repair::call_at(places, (file, range))?.arg_list()?.args().next()?.expr()?;
+    let operand = calls::call_at(places, (file, range))?.arg_list()?.args().next()?.expr()?;
     let ast::Expr::PathExpr(name) = &operand else { return None };
     let (name, range) = (name.syntax().text().to_string(), name.syntax().text_range());
     let inside = Inside::of(places, lowered, mixture)?;

@@ -6,7 +6,8 @@ use hx_lower::Lowered;
 use hx_syntax::ast::{AstNode, CallExpr};
 use hx_tile::{Base, Op, OpKind, TensorId};
 
-use super::{Places, argument, call_at};
+use super::super::calls::call_at;
+use super::{Places, argument};
 
 /// Describes the repair, for the title of a fix or as advice.
 pub(super) fn title(lowered: &Lowered, tensors: &[TensorId]) -> String {
