@@ -1,5 +1,5 @@
-//! Finds element types that a target cannot compute with. Operators on types without rows of their own compute in f32, and older
-//! architectures lack the conversion between 8-bit floats and f32.
+//! Finds element types that a target cannot compute with. Operators on types without rows of their own compute in f32, and a target
+//! may lack the conversion between 8-bit floats and f32.
 
 use hx_dtype::DType;
 use hx_target::Target;
