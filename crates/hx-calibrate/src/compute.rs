@@ -36,7 +36,21 @@ fn register(dtype: DType) -> Option<(&'static str, &'static str)> {
         DType::I32 | DType::U32 => ("unsigned", "r"),
         DType::I64 | DType::U64 => ("long long", "l"),
         DType::F16 | DType::Bf16 => ("unsigned short", "h"),
-        _ => return None,
+        DType::Bool
+        | DType::I1
+        | DType::I2
+        | DType::I4
+        | DType::I8
+        | DType::I16
+        | DType::U1
+        | DType::U2
+        | DType::U4
+        | DType::U8
+        | DType::U16
+        | DType::Tf32
+        | DType::F64
+        | DType::F8E4m3
+        | DType::F8E5m2 => return None,
     })
 }
 

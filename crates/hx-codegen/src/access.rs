@@ -7,7 +7,7 @@ use hx_index::Expr;
 
 use crate::asm::Operand;
 use crate::expr::{Binding, Helper, Printer};
-use crate::storage::{Storage, per_word, storage};
+use crate::storage::{CType, per_word, variable};
 
 /// A register array, as the text declares it.
 #[derive(Clone, Debug)]
@@ -23,8 +23,9 @@ impl Array {
         Array { name, dtype, words: len.div_ceil(per_word(dtype)) }
     }
 
-    pub(crate) fn storage(&self) -> Storage {
-        storage(self.dtype)
+    /// Returns the type of the variables.
+    pub(crate) fn c_type(&self) -> CType {
+        variable(self.dtype)
     }
 }
 
@@ -136,14 +137,13 @@ impl<'a> Elements<'a> {
     /// Returns the elements as one operand to read. Elements of fewer than 32 bits together are a 16-bit operand.
     pub(crate) fn read(&self, printer: &mut Printer) -> Operand {
         let width = self.bits() * self.offsets.len() as u32;
-        let storage = self.array.storage();
         let field = self.field(printer);
         if width >= 32 {
             let text = match field {
                 Some((word, _)) => word,
                 None => self.packed(printer),
             };
-            return Operand { constraint: storage.constraint, text };
+            return Operand { constraint: self.array.c_type().constraint(), text };
         }
         let text = match field {
             Some((word, 0)) => word,
@@ -173,12 +173,11 @@ impl<'a> Elements<'a> {
     /// Returns the elements as one operand to write. If a temporary is necessary, it gets the name `temporary`.
     pub(crate) fn write(&self, temporary: &str, printer: &mut Printer) -> Destination {
         let width = self.bits() * self.offsets.len() as u32;
-        let storage = self.array.storage();
         let field = self.field(printer);
         if width >= 32
             && let Some((word, _)) = field
         {
-            let operand = Operand { constraint: storage.constraint, text: word };
+            let operand = Operand { constraint: self.array.c_type().constraint(), text: word };
             return Destination { operand, temporary: None, after: Vec::new(), partial: false };
         }
         let (constraint, c_type) = if width >= 32 { ('r', "unsigned") } else { ('h', "unsigned short") };
@@ -224,11 +223,11 @@ impl<'a> Elements<'a> {
     /// Returns one half of a 64-bit element as an operand to read: 0 is the low half.
     pub(crate) fn read_half(&self, half: u32, printer: &mut Printer) -> Operand {
         let word = self.place(self.offsets[0], printer).word;
-        let text = match (self.array.dtype, half) {
-            (DType::F64, 0) => format!("__double2loint({word})"),
-            (DType::F64, _) => format!("__double2hiint({word})"),
-            (_, 0) => format!("(unsigned){word}"),
-            _ => format!("(unsigned)({word} >> 32)"),
+        let text = match (self.array.dtype.is_float(), half) {
+            (true, 0) => format!("__double2loint({word})"),
+            (true, _) => format!("__double2hiint({word})"),
+            (false, 0) => format!("(unsigned){word}"),
+            (false, _) => format!("(unsigned)({word} >> 32)"),
         };
         Operand { constraint: 'r', text }
     }
@@ -236,9 +235,10 @@ impl<'a> Elements<'a> {
     /// Returns the statement that joins two temporaries into a 64-bit element.
     pub(crate) fn join_halves(&self, lo: &str, hi: &str, printer: &mut Printer) -> String {
         let word = self.place(self.offsets[0], printer).word;
-        match self.array.dtype {
-            DType::F64 => format!("{word} = __hiloint2double((int){hi}, (int){lo});"),
-            _ => format!("{word} = (long long)((unsigned long long){hi} << 32 | {lo});"),
+        if self.array.dtype.is_float() {
+            format!("{word} = __hiloint2double((int){hi}, (int){lo});")
+        } else {
+            format!("{word} = (long long)((unsigned long long){hi} << 32 | {lo});")
         }
     }
 }

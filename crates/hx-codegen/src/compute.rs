@@ -8,7 +8,7 @@ mod cast;
 mod operator;
 mod value;
 
-use hx_dtype::DType;
+use hx_dtype::{Class, DType};
 use hx_index::Symbol;
 
 use hx_thread::{Compute, Param, Registers};
@@ -18,7 +18,7 @@ use crate::access::{Array, Elements};
 use crate::asm::{Asm, Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
 use crate::expr::Binding;
-use crate::storage::{literal, scalar};
+use crate::storage::{self, literal, scalar};
 
 pub(crate) use value::value_type;
 use value::{Form, Value, bitcast, constant, constraint, wrapped};
@@ -309,15 +309,18 @@ impl Emitter<'_> {
 
     fn element(&mut self, input: Elements<'_>) -> Value {
         let dtype = input.array.dtype;
-        match dtype {
-            DType::U64 => Value::word(input.value(0, &mut self.printer)).cast_to("unsigned long long"),
-            _ if dtype.bits() >= 32 => Value::word(input.value(0, &mut self.printer)),
-            DType::Bool => Value::phrase(format!("{} != 0", input.value(0, &mut self.printer))),
-            _ if dtype.is_int() => {
+        if dtype.bits() >= 32 {
+            let held = Value::word(input.value(0, &mut self.printer));
+            let is_value = storage::variable(dtype) == storage::value(dtype);
+            return if is_value { held } else { held.cast_to(value_type(dtype)) };
+        }
+        match dtype.class() {
+            Class::Bool => Value::phrase(format!("{} != 0", input.value(0, &mut self.printer))),
+            Class::Int => {
                 let bits = Value::word(input.value(0, &mut self.printer));
                 if dtype.is_signed() { wrapped(dtype, bits) } else { bits }
             }
-            _ => Value::phrase(input.read(&mut self.printer).text),
+            Class::Float => Value::phrase(input.read(&mut self.printer).text),
         }
     }
 

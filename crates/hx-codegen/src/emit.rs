@@ -214,13 +214,17 @@ impl<'a> Emitter<'a> {
                 continue;
             }
             let initial = if self.partial.contains(&i) { " = {}" } else { "" };
-            let storage = array.storage();
             let note = if own.dtype.bits() < 32 || own.dtype == DType::Tf32 {
                 format!(" // {} of {}", own.len, own.dtype)
             } else {
                 String::new()
             };
-            lines.push(format!("{} {}[{}]{initial};{note}", storage.c_type, array.name, array.words.max(1)));
+            lines.push(format!(
+                "{} {}[{}]{initial};{note}",
+                array.c_type().name(),
+                array.name,
+                array.words.max(1)
+            ));
         }
         lines
     }

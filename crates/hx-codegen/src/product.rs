@@ -152,9 +152,9 @@ impl Emitter<'_> {
         sequence.asm.effects = true;
         for registers in completes {
             let (_, array) = self.array(registers)?;
-            let storage = array.storage();
+            let constraint = array.c_type().constraint();
             let words = (0..array.words.max(1)).map(|word| format!("{}[{word}]", array.name));
-            let operand = |text| Operand { constraint: storage.constraint, text };
+            let operand = |text| Operand { constraint, text };
             sequence.asm.outputs.extend(words.map(operand));
         }
         self.sequence(name, &row.ptx, sequence, &|name| match name {

@@ -2,28 +2,93 @@
 
 use hx_dtype::DType;
 
-/// The C++ variable that holds elements in registers.
+/// A fundamental type of C++.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Storage {
-    pub(crate) c_type: &'static str,
-    /// Width in bits: 32 or 64.
-    pub(crate) bits: u32,
-    /// The constraint letter of an inline-assembly operand of this type.
-    pub(crate) constraint: char,
+pub(crate) enum CType {
+    Bool,
+    SignedChar,
+    UnsignedChar,
+    Short,
+    UnsignedShort,
+    Int,
+    Unsigned,
+    LongLong,
+    UnsignedLongLong,
+    Float,
+    Double,
 }
 
-const WORD: Storage = Storage { c_type: "unsigned", bits: 32, constraint: 'r' };
-
-/// Returns the variable type for elements of this type. Elements narrower than 32 bits share a word. `tf32` is held as a bit
-/// pattern, because the instructions take it so.
-pub(crate) fn storage(dtype: DType) -> Storage {
-    match dtype {
-        DType::F32 => Storage { c_type: "float", bits: 32, constraint: 'f' },
-        DType::I32 => Storage { c_type: "int", bits: 32, constraint: 'r' },
-        DType::F64 => Storage { c_type: "double", bits: 64, constraint: 'd' },
-        DType::I64 | DType::U64 => Storage { c_type: "long long", bits: 64, constraint: 'l' },
-        _ => WORD,
+impl CType {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            CType::Bool => "bool",
+            CType::SignedChar => "signed char",
+            CType::UnsignedChar => "unsigned char",
+            CType::Short => "short",
+            CType::UnsignedShort => "unsigned short",
+            CType::Int => "int",
+            CType::Unsigned => "unsigned",
+            CType::LongLong => "long long",
+            CType::UnsignedLongLong => "unsigned long long",
+            CType::Float => "float",
+            CType::Double => "double",
+        }
     }
+
+    /// Returns the constraint letter of an inline-assembly operand of this type.
+    pub(crate) fn constraint(self) -> char {
+        match self {
+            CType::Float => 'f',
+            CType::Double => 'd',
+            CType::LongLong | CType::UnsignedLongLong => 'l',
+            CType::Short | CType::UnsignedShort => 'h',
+            CType::Bool | CType::SignedChar | CType::UnsignedChar | CType::Int | CType::Unsigned => 'r',
+        }
+    }
+}
+
+/// The C++ forms of an element type.
+struct Forms {
+    /// The variable that holds elements in registers. Elements narrower than 32 bits share one.
+    variable: CType,
+    /// A value of an expression. A float without arithmetic in C++ is its bit pattern.
+    value: CType,
+    /// An element in memory; the byte that has it if it is narrower.
+    element: CType,
+    /// A run-time number of the kernel.
+    number: CType,
+}
+
+fn forms(dtype: DType) -> Forms {
+    use CType::*;
+    let (variable, value, element, number) = match dtype {
+        DType::Bool => (Unsigned, Bool, UnsignedChar, UnsignedChar),
+        DType::I1 | DType::I2 | DType::I4 | DType::I8 => (Unsigned, Int, UnsignedChar, SignedChar),
+        DType::I16 => (Unsigned, Int, UnsignedShort, Short),
+        DType::I32 => (Int, Int, Int, Int),
+        DType::I64 => (LongLong, LongLong, LongLong, LongLong),
+        DType::U1 | DType::U2 | DType::U4 | DType::U8 => (Unsigned, Unsigned, UnsignedChar, UnsignedChar),
+        DType::U16 => (Unsigned, Unsigned, UnsignedShort, UnsignedShort),
+        DType::U32 => (Unsigned, Unsigned, Unsigned, Unsigned),
+        DType::U64 => (LongLong, UnsignedLongLong, UnsignedLongLong, UnsignedLongLong),
+        DType::F8E4m3 | DType::F8E5m2 => (Unsigned, UnsignedShort, UnsignedChar, UnsignedChar),
+        DType::F16 | DType::Bf16 => (Unsigned, UnsignedShort, UnsignedShort, UnsignedShort),
+        // The instructions take bit patterns.
+        DType::Tf32 => (Unsigned, Unsigned, Unsigned, Unsigned),
+        DType::F32 => (Float, Float, Float, Float),
+        DType::F64 => (Double, Double, Double, Double),
+    };
+    Forms { variable, value, element, number }
+}
+
+/// Returns the type of the variables that hold elements of this type.
+pub(crate) fn variable(dtype: DType) -> CType {
+    forms(dtype).variable
+}
+
+/// Returns the type of a value of an expression.
+pub(crate) fn value(dtype: DType) -> CType {
+    forms(dtype).value
 }
 
 /// Returns the number of elements in one variable.
@@ -33,37 +98,35 @@ pub(crate) fn per_word(dtype: DType) -> u32 {
 
 /// Returns the C++ type to which a tensor's pointer points; bytes for elements narrower than a byte.
 pub(crate) fn pointee(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "float",
-        DType::F64 => "double",
-        DType::I32 => "int",
-        DType::U32 | DType::Tf32 => "unsigned",
-        DType::I64 => "long long",
-        DType::U64 => "unsigned long long",
-        _ if dtype.bits() == 16 => "unsigned short",
-        _ => "unsigned char",
-    }
+    forms(dtype).element.name()
 }
 
 /// Returns the C++ type of a run-time number of the kernel.
 pub(crate) fn scalar(dtype: DType) -> &'static str {
-    match dtype {
-        DType::I16 => "short",
-        _ if dtype.is_signed_int() && dtype.bits() <= 8 => "signed char",
-        _ => pointee(dtype),
-    }
+    forms(dtype).number.name()
 }
 
 /// Returns the literal for a variable whose elements all have these bits.
 pub(crate) fn literal(dtype: DType, bits: u64) -> String {
     let bits = bits & dtype.mask();
-    match dtype {
-        DType::F32 => float_literal(bits as u32),
-        DType::F64 => double_literal(bits),
-        DType::I32 => signed_literal(i64::from(bits as u32 as i32), i64::from(i32::MIN), ""),
-        DType::I64 | DType::U64 => signed_literal(bits as i64, i64::MIN, "LL"),
-        _ => word_literal(repeated(dtype, bits)),
-    }
+    number_literal(variable(dtype), bits).unwrap_or_else(|| word_literal(repeated(dtype, bits)))
+}
+
+/// Returns the literal for a number of this C++ type with these bits; `None` if the type is for patterns of bits.
+pub(crate) fn number_literal(c_type: CType, bits: u64) -> Option<String> {
+    Some(match c_type {
+        CType::Float => float_literal(bits as u32),
+        CType::Double => double_literal(bits),
+        CType::Int => signed_literal(i64::from(bits as u32 as i32), i64::from(i32::MIN), ""),
+        CType::LongLong => signed_literal(bits as i64, i64::MIN, "LL"),
+        CType::UnsignedLongLong => format!("{bits}ULL"),
+        CType::Bool
+        | CType::SignedChar
+        | CType::UnsignedChar
+        | CType::Short
+        | CType::UnsignedShort
+        | CType::Unsigned => return None,
+    })
 }
 
 /// Returns a packed word whose elements all have these bits.

@@ -3,14 +3,7 @@
 //! This module knows single numbers, not buffers.
 
 use crate::DType;
-use crate::float::{decode_finite, decode_ieee, encode_ieee, encode_saturating, spacing};
-
-/// Largest finite magnitude of `f8e4m3`, 448, and its NaN.
-const E4M3_MAX: u64 = 0x7e;
-const E4M3_NAN: u64 = 0x7f;
-/// Largest finite magnitude of `f8e5m2`, 57344, and its canonical NaN.
-const E5M2_MAX: u64 = 0x7b;
-const E5M2_NAN: u64 = 0x7f;
+use crate::dtype::Values;
 
 impl DType {
     /// Returns the bits of `x` in this type, rounded to nearest with ties to even.
@@ -22,20 +15,11 @@ impl DType {
     /// - `bool`: 0 for 0, else 1.
     #[inline]
     pub fn encode(self, x: f64) -> u64 {
-        match self {
-            DType::F16 => encode_ieee::<5, 10>(x),
-            DType::Bf16 => encode_ieee::<8, 7>(x),
-            DType::F32 => u64::from((x as f32).to_bits()),
-            DType::Tf32 => encode_ieee::<8, 10>(x) << 13,
-            DType::F64 => x.to_bits(),
-            DType::F8E4m3 => encode_saturating::<4, 3>(x, E4M3_MAX, E4M3_NAN),
-            DType::F8E5m2 => encode_saturating::<5, 2>(x, E5M2_MAX, E5M2_NAN),
-            DType::Bool => u64::from(x != 0.0),
-            DType::U64 => x.round_ties_even() as u64,
-            DType::U1 | DType::U2 | DType::U4 | DType::U8 | DType::U16 | DType::U32 => {
-                (x.round_ties_even() as u64).min(self.mask())
-            }
-            DType::I1 | DType::I2 | DType::I4 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
+        match self.values() {
+            Values::Float(format) => format.encode(x),
+            Values::Truth => u64::from(x != 0.0),
+            Values::Unsigned => (x.round_ties_even() as u64).min(self.mask()),
+            Values::Signed => {
                 let top = (self.mask() >> 1) as i64;
                 ((x.round_ties_even() as i64).clamp(-top - 1, top) as u64) & self.mask()
             }
@@ -48,22 +32,11 @@ impl DType {
     /// `tf32` ignores its low 13 bits, as the hardware does. Any nonzero `bool` is 1.
     #[inline]
     pub fn decode(self, bits: u64) -> f64 {
-        match self {
-            DType::F16 => decode_ieee::<5, 10>(bits),
-            DType::Bf16 => f64::from(f32::from_bits((bits as u32) << 16)),
-            DType::F32 => f64::from(f32::from_bits(bits as u32)),
-            DType::Tf32 => f64::from(f32::from_bits(bits as u32 & !0x1fff)),
-            DType::F64 => f64::from_bits(bits),
-            DType::F8E4m3 if bits & 0x7f == E4M3_NAN => f64::NAN,
-            DType::F8E4m3 => decode_finite::<4, 3>(bits),
-            DType::F8E5m2 => decode_ieee::<5, 2>(bits),
-            DType::Bool => f64::from(u8::from(bits & 0xff != 0)),
-            DType::U1 | DType::U2 | DType::U4 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => {
-                (bits & self.mask()) as f64
-            }
-            DType::I1 | DType::I2 | DType::I4 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
-                self.sign_extend(bits) as f64
-            }
+        match self.values() {
+            Values::Float(format) => format.decode(bits),
+            Values::Truth => f64::from(u8::from(bits & 0xff != 0)),
+            Values::Unsigned => (bits & self.mask()) as f64,
+            Values::Signed => self.sign_extend(bits) as f64,
         }
     }
 
@@ -86,43 +59,29 @@ impl DType {
     /// included, it is the spacing of the topmost binade. At a power of two it is the spacing above it. Returns 1 for integers
     /// and `bool`, and NaN for a NaN.
     pub fn ulp(self, x: f64) -> f64 {
-        match self {
-            DType::F16 => spacing(x, 10, -14, 15),
-            DType::Bf16 => spacing(x, 7, -126, 127),
-            DType::Tf32 => spacing(x, 10, -126, 127),
-            DType::F32 => spacing(x, 23, -126, 127),
-            DType::F64 => spacing(x, 52, -1022, 1023),
-            DType::F8E4m3 => spacing(x, 3, -6, 8),
-            DType::F8E5m2 => spacing(x, 2, -14, 15),
-            _ if x.is_nan() => f64::NAN,
-            _ => 1.0,
+        match self.values() {
+            Values::Float(format) => format.spacing(x),
+            Values::Truth | Values::Unsigned | Values::Signed if x.is_nan() => f64::NAN,
+            Values::Truth | Values::Unsigned | Values::Signed => 1.0,
         }
     }
 
     /// Returns the largest finite value of this type, rounded to an `f64` if it has more than 53 bits.
     pub fn max_value(self) -> f64 {
-        match self {
-            DType::F16 => 65504.0,
-            DType::Bf16 => self.decode(0x7f7f),
-            DType::Tf32 => self.decode(0x7f7f_e000),
-            DType::F32 => f64::from(f32::MAX),
-            DType::F64 => f64::MAX,
-            DType::F8E4m3 => 448.0,
-            DType::F8E5m2 => 57344.0,
-            DType::Bool => 1.0,
-            _ if self.is_signed_int() => (self.mask() >> 1) as f64,
-            _ => self.mask() as f64,
+        match self.values() {
+            Values::Float(format) => format.decode(format.largest()),
+            Values::Truth => 1.0,
+            Values::Unsigned => self.mask() as f64,
+            Values::Signed => (self.mask() >> 1) as f64,
         }
     }
 
     /// Returns the most negative finite value of this type: 0 for unsigned types and `bool`.
     pub fn min_value(self) -> f64 {
-        if self.is_float() {
-            -self.max_value()
-        } else if self.is_signed_int() {
-            -((1u64 << (self.bits() - 1)) as f64)
-        } else {
-            0.0
+        match self.values() {
+            Values::Float(_) => -self.max_value(),
+            Values::Truth | Values::Unsigned => 0.0,
+            Values::Signed => -((1u64 << (self.bits() - 1)) as f64),
         }
     }
 

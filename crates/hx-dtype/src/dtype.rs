@@ -7,100 +7,117 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// An element type of the language.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DType {
+use crate::FloatFormat;
+
+/// The facts of an element type.
+#[derive(Clone, Copy)]
+struct Facts {
+    name: &'static str,
+    bits: u32,
+    values: Values,
+}
+
+/// The values that the elements have.
+#[derive(Clone, Copy)]
+pub(crate) enum Values {
+    Truth,
+    Unsigned,
+    /// Two's complement.
+    Signed,
+    Float(FloatFormat),
+}
+
+/// The kind of numbers that the elements are, narrowest first: an operation on numbers of two classes is in the wider one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Class {
     Bool,
-    I1,
-    I2,
-    I4,
-    I8,
-    I16,
-    I32,
-    I64,
-    U1,
-    U2,
-    U4,
-    U8,
-    U16,
-    U32,
-    U64,
-    F16,
-    Bf16,
-    Tf32,
-    F32,
-    F64,
-    F8E4m3,
-    F8E5m2,
+    Int,
+    Float,
+}
+
+macro_rules! element_types {
+    ($($dtype:ident: $name:literal, $bits:literal, $values:expr;)*) => {
+        /// An element type of the language.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum DType {
+            $($dtype,)*
+        }
+
+        impl DType {
+            /// Every element type, in the order of the enumeration.
+            pub const ALL: [DType; [$($name),*].len()] = [$(DType::$dtype),*];
+        }
+
+        const FACTS: [Facts; DType::ALL.len()] =
+            [$(Facts { name: $name, bits: $bits, values: $values },)*];
+    };
+}
+
+// The name in source text, the bits of one element in storage, and the values.
+element_types! {
+    Bool: "bool", 8, Values::Truth;
+    I1: "i1", 1, Values::Signed;
+    I2: "i2", 2, Values::Signed;
+    I4: "i4", 4, Values::Signed;
+    I8: "i8", 8, Values::Signed;
+    I16: "i16", 16, Values::Signed;
+    I32: "i32", 32, Values::Signed;
+    I64: "i64", 64, Values::Signed;
+    U1: "u1", 1, Values::Unsigned;
+    U2: "u2", 2, Values::Unsigned;
+    U4: "u4", 4, Values::Unsigned;
+    U8: "u8", 8, Values::Unsigned;
+    U16: "u16", 16, Values::Unsigned;
+    U32: "u32", 32, Values::Unsigned;
+    U64: "u64", 64, Values::Unsigned;
+    F16: "f16", 16, Values::Float(FloatFormat::ieee(5, 10));
+    Bf16: "bf16", 16, Values::Float(FloatFormat::ieee(8, 7));
+    Tf32: "tf32", 32, Values::Float(FloatFormat { unused: 13, ..FloatFormat::ieee(8, 10) });
+    F32: "f32", 32, Values::Float(FloatFormat::SINGLE);
+    F64: "f64", 64, Values::Float(FloatFormat::DOUBLE);
+    F8E4m3: "f8e4m3", 8, Values::Float(FloatFormat { infinities: false, saturates: true, ..FloatFormat::ieee(4, 3) });
+    F8E5m2: "f8e5m2", 8, Values::Float(FloatFormat { saturates: true, ..FloatFormat::ieee(5, 2) });
 }
 
 impl DType {
-    /// Every element type, in the order of the enumeration.
-    pub const ALL: [DType; 22] = [
-        DType::Bool,
-        DType::I1,
-        DType::I2,
-        DType::I4,
-        DType::I8,
-        DType::I16,
-        DType::I32,
-        DType::I64,
-        DType::U1,
-        DType::U2,
-        DType::U4,
-        DType::U8,
-        DType::U16,
-        DType::U32,
-        DType::U64,
-        DType::F16,
-        DType::Bf16,
-        DType::Tf32,
-        DType::F32,
-        DType::F64,
-        DType::F8E4m3,
-        DType::F8E5m2,
-    ];
+    #[inline]
+    const fn facts(self) -> Facts {
+        FACTS[self as usize]
+    }
+
+    #[inline]
+    pub(crate) const fn values(self) -> Values {
+        self.facts().values
+    }
 
     /// Returns the bits of one element in storage: 8 for `bool`, 32 for `tf32`.
     #[inline]
     pub const fn bits(self) -> u32 {
-        match self {
-            DType::I1 | DType::U1 => 1,
-            DType::I2 | DType::U2 => 2,
-            DType::I4 | DType::U4 => 4,
-            DType::Bool | DType::I8 | DType::U8 | DType::F8E4m3 | DType::F8E5m2 => 8,
-            DType::I16 | DType::U16 | DType::F16 | DType::Bf16 => 16,
-            DType::I32 | DType::U32 | DType::F32 | DType::Tf32 => 32,
-            DType::I64 | DType::U64 | DType::F64 => 64,
-        }
+        self.facts().bits
     }
 
     /// Returns the name in source text, such as `bf16` or `f8e4m3`.
     pub const fn name(self) -> &'static str {
-        match self {
-            DType::Bool => "bool",
-            DType::I1 => "i1",
-            DType::I2 => "i2",
-            DType::I4 => "i4",
-            DType::I8 => "i8",
-            DType::I16 => "i16",
-            DType::I32 => "i32",
-            DType::I64 => "i64",
-            DType::U1 => "u1",
-            DType::U2 => "u2",
-            DType::U4 => "u4",
-            DType::U8 => "u8",
-            DType::U16 => "u16",
-            DType::U32 => "u32",
-            DType::U64 => "u64",
-            DType::F16 => "f16",
-            DType::Bf16 => "bf16",
-            DType::Tf32 => "tf32",
-            DType::F32 => "f32",
-            DType::F64 => "f64",
-            DType::F8E4m3 => "f8e4m3",
-            DType::F8E5m2 => "f8e5m2",
+        self.facts().name
+    }
+
+    /// Returns the kind of numbers that the elements are.
+    #[inline]
+    pub const fn class(self) -> Class {
+        match self.values() {
+            Values::Truth => Class::Bool,
+            Values::Unsigned | Values::Signed => Class::Int,
+            Values::Float(_) => Class::Float,
+        }
+    }
+
+    /// Returns the format of a floating-point type.
+    #[inline]
+    pub const fn float(self) -> Option<FloatFormat> {
+        match self.values() {
+            Values::Float(format) => Some(format),
+            Values::Truth | Values::Unsigned | Values::Signed => None,
         }
     }
 
@@ -112,28 +129,28 @@ impl DType {
     /// Reports whether this is a floating-point type, `tf32` and the 8-bit formats included.
     #[inline]
     pub const fn is_float(self) -> bool {
-        matches!(
-            self,
-            DType::F16 | DType::Bf16 | DType::Tf32 | DType::F32 | DType::F64 | DType::F8E4m3 | DType::F8E5m2
-        )
+        matches!(self.class(), Class::Float)
     }
 
     /// Reports whether this is an integer type, signed or unsigned. `bool` is not one.
     #[inline]
     pub const fn is_int(self) -> bool {
-        !self.is_float() && !matches!(self, DType::Bool)
+        matches!(self.class(), Class::Int)
     }
 
     /// Reports whether this type has negative values: signed integers and floats.
     #[inline]
     pub const fn is_signed(self) -> bool {
-        self.is_float() || self.is_signed_int()
+        match self.values() {
+            Values::Signed | Values::Float(_) => true,
+            Values::Truth | Values::Unsigned => false,
+        }
     }
 
     /// Reports whether this is a two's complement integer type. `i1` holds -1 and 0.
     #[inline]
     pub const fn is_signed_int(self) -> bool {
-        matches!(self, DType::I1 | DType::I2 | DType::I4 | DType::I8 | DType::I16 | DType::I32 | DType::I64)
+        matches!(self.values(), Values::Signed)
     }
 
     /// Reports whether a matrix product may take elements of this type and of `other` as its two operands. They must be of the

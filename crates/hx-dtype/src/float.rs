@@ -1,107 +1,155 @@
-//! Rounds an `f64` to a smaller binary floating-point format and decodes it, bit by bit.
+//! Binary floating-point formats as data: rounds an `f64` to a format and decodes it, bit by bit.
 //!
-//! Each format has `E` exponent bits and `M` mantissa bits below a sign bit. This module knows the arithmetic of the formats, not
-//! which element type uses which format.
+//! This module knows the arithmetic of the formats, not which element type uses which format.
 
 const F64_MANTISSA: u32 = 52;
+const F64_BIAS: i64 = 1023;
 
-/// Returns the bias of a format with `e` exponent bits.
-#[inline]
-const fn bias(e: u32) -> i64 {
-    (1 << (e - 1)) - 1
+/// A binary floating-point format: below a sign bit the bits of the exponent, of the mantissa, and unused ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FloatFormat {
+    /// The bits of the exponent.
+    pub exponent: u32,
+    /// The bits of the mantissa, without the implicit one.
+    pub mantissa: u32,
+    /// The bits below the mantissa: written as 0, and ignored when read.
+    pub unused: u32,
+    /// The highest exponent stands for infinity and NaNs. Without infinities the highest mantissa of this exponent is the only NaN.
+    pub infinities: bool,
+    /// Rounding gives the largest value instead of infinity, as in the GPU's own conversion.
+    pub saturates: bool,
 }
 
-/// Returns the magnitude bits of finite `x` rounded to nearest even, without an upper limit. Past the largest exponent the bits
-/// continue to count, so that the caller can compare the result with the largest value of its format. Returns `None` for infinity
-/// and NaN.
-#[inline]
-fn magnitude<const E: u32, const M: u32>(x: f64) -> Option<u64> {
-    let bits = x.to_bits() & (u64::MAX >> 1);
-    let exponent = (bits >> F64_MANTISSA) as i64;
-    if exponent == 0x7ff {
-        return None;
+impl FloatFormat {
+    pub(crate) const SINGLE: FloatFormat = FloatFormat::ieee(8, 23);
+    pub(crate) const DOUBLE: FloatFormat = FloatFormat::ieee(11, 52);
+
+    /// Returns a format of IEEE 754.
+    pub(crate) const fn ieee(exponent: u32, mantissa: u32) -> FloatFormat {
+        FloatFormat { exponent, mantissa, unused: 0, infinities: true, saturates: false }
     }
-    let mantissa = bits & ((1 << F64_MANTISSA) - 1);
-    let target = exponent - bias(11) + bias(E);
-    if target >= 1 {
-        let shift = F64_MANTISSA - M;
-        let wide = ((target as u64) << F64_MANTISSA) | mantissa;
+
+    #[inline]
+    const fn bias(self) -> i64 {
+        (1 << (self.exponent - 1)) - 1
+    }
+
+    /// Returns the mask of all bits of a pattern but its sign and the unused ones: 0 for both zeros.
+    #[inline]
+    pub const fn magnitude_mask(self) -> u64 {
+        self.nan() << self.unused
+    }
+
+    /// Returns the NaN of the GPU, without the unused bits: positive, with all other bits set.
+    #[inline]
+    const fn nan(self) -> u64 {
+        (1 << (self.exponent + self.mantissa)) - 1
+    }
+
+    /// Returns infinity, without the unused bits.
+    #[inline]
+    const fn infinity(self) -> u64 {
+        ((1 << self.exponent) - 1) << self.mantissa
+    }
+
+    /// Returns the bits of the largest finite value.
+    #[inline]
+    pub(crate) const fn largest(self) -> u64 {
+        (if self.infinities { self.infinity() } else { self.nan() } - 1) << self.unused
+    }
+
+    /// Returns the bits of `x`, rounded to nearest with ties to even. A magnitude above the largest value, infinity included, becomes
+    /// infinity, or the largest value if the format saturates. NaN becomes the GPU's.
+    #[inline]
+    pub(crate) fn encode(self, x: f64) -> u64 {
+        if self == FloatFormat::SINGLE {
+            return u64::from((x as f32).to_bits());
+        }
+        if self == FloatFormat::DOUBLE {
+            return x.to_bits();
+        }
+        let sign = (x.to_bits() >> 63) << (self.exponent + self.mantissa);
+        let most = if self.saturates { self.largest() >> self.unused } else { self.infinity() };
+        let pattern = match self.magnitude(x) {
+            Some(magnitude) => sign | magnitude.min(most),
+            None if x.is_nan() => self.nan(),
+            None => sign | most,
+        };
+        pattern << self.unused
+    }
+
+    /// Returns the magnitude bits of finite `x` rounded to nearest even, without an upper limit. Past the largest exponent the bits
+    /// continue to count, so that the caller can compare the result with the largest value. Returns `None` for infinity and NaN.
+    #[inline]
+    fn magnitude(self, x: f64) -> Option<u64> {
+        let bits = x.to_bits() & (u64::MAX >> 1);
+        let exponent = (bits >> F64_MANTISSA) as i64;
+        if exponent == 0x7ff {
+            return None;
+        }
+        let mantissa = bits & ((1 << F64_MANTISSA) - 1);
+        let target = exponent - F64_BIAS + self.bias();
+        if target >= 1 {
+            let shift = F64_MANTISSA - self.mantissa;
+            let wide = ((target as u64) << F64_MANTISSA) | mantissa;
+            let odd = (wide >> shift) & 1;
+            return Some((wide + ((1 << (shift - 1)) - 1) + odd) >> shift);
+        }
+        // The result is subnormal in the target: the implicit bit becomes explicit, and the shift grows. Beyond 53 places no bit is
+        // left, not even a tie. An f64 subnormal is far below any target, so its missing implicit bit is harmless.
+        let shift = i64::from(F64_MANTISSA - self.mantissa) + 1 - target;
+        if shift > 53 {
+            return Some(0);
+        }
+        let wide = mantissa | (1 << F64_MANTISSA);
         let odd = (wide >> shift) & 1;
-        return Some((wide + ((1 << (shift - 1)) - 1) + odd) >> shift);
+        Some((wide + ((1u64 << (shift - 1)) - 1) + odd) >> shift)
     }
-    // The result is subnormal in the target: the implicit bit becomes explicit, and the shift grows. Beyond 53 places no bit is
-    // left, not even a tie. An f64 subnormal is far below any target, so its missing implicit bit is harmless.
-    let shift = i64::from(F64_MANTISSA - M) + 1 - target;
-    if shift > 53 {
-        return Some(0);
-    }
-    let wide = mantissa | (1 << F64_MANTISSA);
-    let odd = (wide >> shift) & 1;
-    Some((wide + ((1u64 << (shift - 1)) - 1) + odd) >> shift)
-}
 
-/// Encodes `x` in an IEEE-like format. Overflow and infinity become infinity; NaN becomes the GPU's canonical NaN, which is
-/// positive with all mantissa bits set.
-#[inline]
-pub(crate) fn encode_ieee<const E: u32, const M: u32>(x: f64) -> u64 {
-    let infinity = ((1u64 << E) - 1) << M;
-    let sign = (x.to_bits() >> 63) << (E + M);
-    match magnitude::<E, M>(x) {
-        Some(m) => sign | m.min(infinity),
-        None if x.is_nan() => infinity | ((1 << M) - 1),
-        None => sign | infinity,
+    /// Returns the value of `bits`. Bits above the format are ignored.
+    #[inline]
+    pub(crate) fn decode(self, bits: u64) -> f64 {
+        if self == FloatFormat::DOUBLE {
+            return f64::from_bits(bits);
+        }
+        let bits = bits >> self.unused;
+        if self.exponent == FloatFormat::SINGLE.exponent {
+            // The pattern is the upper part of an f32. The conversion keeps the payload of a NaN.
+            return f64::from(f32::from_bits(
+                (bits << (FloatFormat::SINGLE.mantissa - self.mantissa)) as u32,
+            ));
+        }
+        let sign = ((bits >> (self.exponent + self.mantissa)) & 1) << 63;
+        let magnitude = bits & self.nan();
+        let (exponent, mantissa) = (magnitude >> self.mantissa, bits & ((1 << self.mantissa) - 1));
+        if self.infinities && magnitude == self.infinity() {
+            return f64::from_bits(f64::INFINITY.to_bits() | sign);
+        }
+        if magnitude > self.largest() >> self.unused {
+            return f64::NAN;
+        }
+        if exponent == 0 {
+            let unit = power_of_two((1 - self.bias()) as i32 - self.mantissa as i32);
+            return f64::from_bits((mantissa as f64 * unit).to_bits() | sign);
+        }
+        let wide = exponent + (F64_BIAS - self.bias()) as u64;
+        f64::from_bits(sign | (wide << F64_MANTISSA) | (mantissa << (F64_MANTISSA - self.mantissa)))
     }
-}
 
-/// Encodes `x` in a format whose conversion saturates. A value above `largest`, infinity included, becomes `largest` with its
-/// sign, and NaN becomes the positive `nan`.
-#[inline]
-pub(crate) fn encode_saturating<const E: u32, const M: u32>(x: f64, largest: u64, nan: u64) -> u64 {
-    let sign = (x.to_bits() >> 63) << (E + M);
-    match magnitude::<E, M>(x) {
-        Some(m) => sign | m.min(largest),
-        None if x.is_nan() => nan,
-        None => sign | largest,
+    /// Returns the spacing of the values at magnitude `|x|`: that of subnormals below the smallest normal value, and that of the
+    /// topmost binade beyond the largest one.
+    pub(crate) fn spacing(self, x: f64) -> f64 {
+        if x.is_nan() {
+            return f64::NAN;
+        }
+        let exponent = ((x.to_bits() >> F64_MANTISSA) & 0x7ff) as i64 - F64_BIAS;
+        let highest = self.bias() + i64::from(!self.infinities);
+        power_of_two((exponent.clamp(1 - self.bias(), highest) - i64::from(self.mantissa)) as i32)
     }
-}
-
-/// Decodes `bits` in an IEEE-like format.
-#[inline]
-pub(crate) fn decode_ieee<const E: u32, const M: u32>(bits: u64) -> f64 {
-    let exponent = (bits >> M) & ((1 << E) - 1);
-    if exponent == (1 << E) - 1 {
-        let mantissa = bits & ((1 << M) - 1);
-        let sign = if (bits >> (E + M)) & 1 == 1 { -1.0 } else { 1.0 };
-        return if mantissa == 0 { sign * f64::INFINITY } else { f64::NAN };
-    }
-    decode_finite::<E, M>(bits)
-}
-
-/// Decodes `bits` in a format without infinities, whose exponents are all ordinary.
-#[inline]
-pub(crate) fn decode_finite<const E: u32, const M: u32>(bits: u64) -> f64 {
-    let sign = ((bits >> (E + M)) & 1) << 63;
-    let exponent = (bits >> M) & ((1 << E) - 1);
-    let mantissa = bits & ((1 << M) - 1);
-    if exponent == 0 {
-        let unit = f64::from_bits(((1 - bias(E) - i64::from(M) + bias(11)) as u64) << F64_MANTISSA);
-        return f64::from_bits((mantissa as f64 * unit).to_bits() | sign);
-    }
-    let wide = exponent + (bias(11) - bias(E)) as u64;
-    f64::from_bits(sign | (wide << F64_MANTISSA) | (mantissa << (F64_MANTISSA - M)))
-}
-
-/// Returns the spacing of a format's values at magnitude `x`. The format has `m` mantissa bits, and its normal values have
-/// exponents from `min` to `max`.
-pub(crate) fn spacing(x: f64, m: i32, min: i32, max: i32) -> f64 {
-    if x.is_nan() {
-        return f64::NAN;
-    }
-    let exponent = ((x.to_bits() >> F64_MANTISSA) & 0x7ff) as i32 - 1023;
-    power_of_two(exponent.clamp(min, max) - m)
 }
 
 /// Returns 2 to the power `e`, for any exponent of an `f64`, subnormals included.
+#[inline]
 fn power_of_two(e: i32) -> f64 {
     if e >= -1022 {
         f64::from_bits(((e + 1023) as u64) << F64_MANTISSA)

@@ -16,6 +16,7 @@ mod operator;
 mod pack;
 
 pub use atomic::AtomicOp;
-pub use dtype::{DType, UnknownDType};
+pub use dtype::{Class, DType, UnknownDType};
+pub use float::FloatFormat;
 pub use operator::{Operator, fused_to_odd};
 pub use pack::{load, packed_bytes, store};

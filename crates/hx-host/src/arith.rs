@@ -6,10 +6,10 @@
 use std::cmp::Ordering;
 
 use hx_base::interrupt::look;
-use hx_dtype::Operator;
+use hx_dtype::{Class, Operator};
 
 use crate::bits;
-use crate::dense::{Class, Dense, Numbers, broadcast_shape, element_count, show_shape};
+use crate::dense::{Dense, Numbers, broadcast_shape, element_count, show_shape};
 use crate::error::{HostError, HostResult};
 use crate::stretch::{STRETCH, generate, map, zip};
 

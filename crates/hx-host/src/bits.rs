@@ -1,8 +1,8 @@
 //! Operators on the bits of integers: `& | ^ << >>`.
 
-use hx_dtype::{DType, Operator};
+use hx_dtype::{Class, DType, Operator};
 
-use crate::dense::{Class, Dense, Numbers};
+use crate::dense::{Dense, Numbers};
 use crate::error::{HostError, HostResult};
 use crate::stretch::zip;
 

@@ -2,9 +2,9 @@
 //!
 //! The caller always states the tolerance; there is no default.
 
-use hx_dtype::DType;
+use hx_dtype::{Class, DType};
 
-use crate::dense::{Class, broadcast_strides, for_each_offset, show_shape};
+use crate::dense::{broadcast_strides, for_each_offset, show_shape};
 use crate::error::{HostError, HostResult};
 use crate::pattern::{coordinate, describe, is_scattered};
 use crate::picture::{Mark, Picture};
@@ -281,7 +281,7 @@ impl Sides {
 
     /// Returns `x - y` of element `i`; `None` if both types are floats or an element is not a whole number.
     fn exact_difference(&self, i: usize) -> Option<i128> {
-        if self.dtypes.iter().all(|dtype| Class::of(*dtype) == Class::Float) {
+        if self.dtypes.iter().all(|dtype| dtype.class() == Class::Float) {
             return None;
         }
         let x = as_whole(self.dtypes[0], self.x_bits[i])?;
@@ -290,7 +290,7 @@ impl Sides {
 }
 
 fn as_integer(dtype: DType, bits: u64) -> Option<i128> {
-    match Class::of(dtype) {
+    match dtype.class() {
         Class::Float => None,
         Class::Bool => Some(i128::from(bits & 0xff != 0)),
         Class::Int => Some(integer(dtype, bits)),
@@ -362,7 +362,7 @@ fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> Option<String
     let relative = d.error / pair.ys[i].abs();
     let at =
         if shape.is_empty() { String::new() } else { format!(" at {}", show_shape(&coordinate(shape, i))) };
-    let expected = match Class::of(reference) {
+    let expected = match reference.class() {
         Class::Float => show_number(DType::F64, pair.ys[i]),
         _ => show_exact(reference, pair.y_bits[i]),
     };

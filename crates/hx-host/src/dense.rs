@@ -3,7 +3,7 @@
 //! Storage formats and views are in `tensor`, not here.
 
 use hx_base::interrupt::look;
-use hx_dtype::{DType, packed_bytes};
+use hx_dtype::{Class, DType, packed_bytes};
 
 use crate::error::HostResult;
 use crate::stretch::{STRETCH, for_each, map};
@@ -14,36 +14,6 @@ pub enum Numbers {
     Float(Vec<f64>),
     Int(Vec<i64>),
     Bool(Vec<bool>),
-}
-
-/// The class of the numbers in an array. Arithmetic on floats yields `f64`, on integers `i64`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Class {
-    Bool,
-    Int,
-    Float,
-}
-
-impl Class {
-    /// Returns the class in which numbers of `dtype` compute.
-    pub fn of(dtype: DType) -> Class {
-        if dtype.is_float() {
-            Class::Float
-        } else if dtype.is_int() {
-            Class::Int
-        } else {
-            Class::Bool
-        }
-    }
-
-    /// Returns the element type of a computed array of this class.
-    pub fn dtype(self) -> DType {
-        match self {
-            Class::Bool => DType::Bool,
-            Class::Int => DType::I64,
-            Class::Float => DType::F64,
-        }
-    }
 }
 
 impl Numbers {
@@ -59,6 +29,15 @@ impl Numbers {
     /// Reports whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns the element type of an array of the results of arithmetic.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Numbers::Float(_) => DType::F64,
+            Numbers::Int(_) => DType::I64,
+            Numbers::Bool(_) => DType::Bool,
+        }
     }
 
     /// Returns the class of the numbers.

@@ -3,10 +3,11 @@
 //! Every product is summed in the order of k, in blocks of fixed size, so the result does not depend on the number of threads.
 
 use hx_base::interrupt::{Flag, look};
+use hx_dtype::Class;
 use rayon::prelude::*;
 
 use crate::dense::{
-    Class, Dense, Numbers, broadcast_shape, broadcast_strides, element_count, for_each_offset, show_shape,
+    Dense, Numbers, broadcast_shape, broadcast_strides, element_count, for_each_offset, show_shape,
 };
 use crate::error::{HostError, HostResult};
 

@@ -74,7 +74,16 @@ pub fn encode(tensor: &HostTensor) -> HostResult<Vec<u8>> {
         DType::F16 => "<f2",
         DType::F32 => "<f4",
         DType::F64 => "<f8",
-        _ => {
+        DType::Bf16
+        | DType::Tf32
+        | DType::F8E4m3
+        | DType::F8E5m2
+        | DType::I1
+        | DType::I2
+        | DType::I4
+        | DType::U1
+        | DType::U2
+        | DType::U4 => {
             let wider = if dtype.is_float() { "f32" } else { "i8" };
             return Err(HostError::npy(format!("the .npy format has no element type for {dtype}"))
                 .help(format!("save a wider one, which loses nothing: `cast(x, {wider})`")));

@@ -3,9 +3,10 @@
 //! The order of additions is fixed, so a result depends neither on the machine nor on the number of threads.
 
 use hx_base::interrupt::look;
+use hx_dtype::Class;
 
 use crate::arith::max_or_nan;
-use crate::dense::{Class, Dense, Numbers, show_shape};
+use crate::dense::{Dense, Numbers, show_shape};
 use crate::error::{HostError, HostResult};
 use crate::stretch::{STRETCH, map};
 

@@ -3,9 +3,9 @@
 //! A number is written with the fewest digits that identify it in its type, or rounded for a reader ([`Look`]). Large tensors are
 //! abbreviated: to six elements of each dimension, or to the width of a terminal.
 
-use hx_dtype::DType;
+use hx_dtype::{Class, DType};
 
-use crate::dense::{Class, element_count, show_shape};
+use crate::dense::{element_count, show_shape};
 use crate::tensor::{Tensor, is_poison};
 
 /// The number of elements shown at each end of an abbreviated dimension.
@@ -36,7 +36,7 @@ fn show_rounded(dtype: DType, x: f64, most: Option<usize>) -> String {
     if x.is_infinite() {
         return if x > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
-    if Class::of(dtype) != Class::Float {
+    if dtype.class() != Class::Float {
         return format!("{x}");
     }
     let enough = if dtype == DType::F64 { 8 } else { 16 };
@@ -67,7 +67,7 @@ pub fn show_bits(dtype: DType, bits: u64) -> String {
 }
 
 fn show_element(dtype: DType, bits: u64, digits: Option<usize>) -> String {
-    match Class::of(dtype) {
+    match dtype.class() {
         Class::Bool => (bits & 0xff != 0).to_string(),
         Class::Int if dtype.is_signed_int() => dtype.sign_extend(bits).to_string(),
         Class::Int => (bits & dtype.mask()).to_string(),
@@ -78,7 +78,7 @@ fn show_element(dtype: DType, bits: u64, digits: Option<usize>) -> String {
 /// Formats one stored element with the digits that `f32` has, if its type is narrower. The shortest text of a narrow type may be
 /// another number: 26.75 is `26.8` in `bf16`.
 pub fn show_exact(dtype: DType, bits: u64) -> String {
-    match Class::of(dtype) {
+    match dtype.class() {
         Class::Float if dtype.bits() < 32 => show_number(DType::F32, dtype.decode(bits)),
         _ => show_bits(dtype, bits),
     }

@@ -7,11 +7,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use hx_dtype::{DType, load, packed_bytes, store};
+use hx_dtype::{Class, DType, load, packed_bytes, store};
 
-use crate::dense::{
-    Class, Dense, Numbers, element_count, for_each_offset, row_major, show_shape, stored_count,
-};
+use crate::dense::{Dense, Numbers, element_count, for_each_offset, row_major, show_shape, stored_count};
 use crate::error::{HostError, HostResult};
 use crate::memory::Reservation;
 use crate::stretch::{for_each, map};
@@ -79,7 +77,7 @@ pub(crate) fn integer(dtype: DType, bits: u64) -> i128 {
 /// Encodes an integer, saturated to the range of an integer type. Float types round to nearest; a bool is true unless the
 /// integer is 0.
 pub fn encode_int(dtype: DType, x: i64) -> u64 {
-    match Class::of(dtype) {
+    match dtype.class() {
         Class::Float => encode_as_float(dtype, i128::from(x)),
         Class::Bool => u64::from(x != 0),
         Class::Int if dtype == DType::U64 => x.max(0) as u64,
@@ -123,7 +121,7 @@ pub(crate) fn held_int(dtype: DType, x: i64) -> HostResult<u64> {
 /// Converts a float to the bits of a type. Float types round to nearest even. Integer types cut toward zero and saturate to
 /// their range; NaN becomes 0. A bool is true unless the float is 0.
 pub fn convert_float(dtype: DType, x: f64) -> u64 {
-    match Class::of(dtype) {
+    match dtype.class() {
         Class::Float => dtype.encode(x),
         Class::Bool => u64::from(x != 0.0),
         Class::Int if dtype == DType::U64 => x as u64,
@@ -138,7 +136,7 @@ pub fn convert_int(dtype: DType, x: i64) -> u64 {
 }
 
 fn convert_integer(dtype: DType, x: i128) -> u64 {
-    match Class::of(dtype) {
+    match dtype.class() {
         Class::Int => (x as u64) & dtype.mask(),
         Class::Float => encode_as_float(dtype, x),
         Class::Bool => u64::from(x != 0),
@@ -147,7 +145,7 @@ fn convert_integer(dtype: DType, x: i128) -> u64 {
 
 /// Converts an element from one type to another, like kernels do.
 fn convert_bits(from: DType, to: DType, bits: u64) -> u64 {
-    match Class::of(from) {
+    match from.class() {
         Class::Float => convert_float(to, from.decode(bits)),
         Class::Int => convert_integer(to, integer(from, bits)),
         Class::Bool => convert_integer(to, i128::from(bits & 0xff != 0)),
@@ -241,7 +239,7 @@ impl Tensor {
 
     /// Makes a tensor of computed numbers, stored as `f64`, `i64` or `bool`.
     pub fn from_dense(dense: Dense) -> Tensor {
-        let dtype = dense.data.class().dtype();
+        let dtype = dense.data.dtype();
         Tensor::from_host(encode(dtype, dense))
     }
 
@@ -359,7 +357,7 @@ impl Tensor {
     pub fn numbers(&self) -> HostResult<Numbers> {
         let dtype = self.dtype();
         let count = element_count(&self.shape)?;
-        self.read(|bytes| match Class::of(dtype) {
+        self.read(|bytes| match dtype.class() {
             Class::Float => {
                 let mut out = Vec::with_capacity(count);
                 self.offsets(|i| out.push(dtype.decode(load(dtype, bytes, i))));
@@ -448,7 +446,7 @@ impl Tensor {
             )));
         }
         let dtype = self.dtype();
-        if let (Numbers::Int(v), Class::Int) = (&value.data, Class::of(dtype)) {
+        if let (Numbers::Int(v), Class::Int) = (&value.data, dtype.class()) {
             v.iter().try_for_each(|x| held_int(dtype, *x).map(drop))?;
         }
         let bits = encode_all(dtype, &value.broadcast_to(&self.shape));

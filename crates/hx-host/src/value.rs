@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use hx_base::{codes, limits};
-use hx_dtype::DType;
+use hx_dtype::{Class, DType};
 use hx_hir::{ExprId, ItemKey, PatId};
 use la_arena::ArenaMap;
 
 use crate::archive::Archive;
 use crate::counted::{Parts, Text};
-use crate::dense::{Class, Dense, Numbers};
+use crate::dense::{Dense, Numbers};
 use crate::error::{HostError, HostResult};
 use crate::show::{Look, show_tensor, show_tensor_at};
 use crate::tensor::{HostTensor, Tensor, integer};
@@ -206,7 +206,7 @@ impl Value {
     /// Converts one element to a value: a plain number if that can hold it, otherwise (a `u64` of 2⁶³ or more) a tensor without
     /// dimensions.
     pub(crate) fn from_bits(dtype: DType, bits: u64) -> Value {
-        match Class::of(dtype) {
+        match dtype.class() {
             Class::Float => Value::Float(dtype.decode(bits)),
             Class::Bool => Value::Bool(bits & 0xff != 0),
             Class::Int => match i64::try_from(integer(dtype, bits)) {

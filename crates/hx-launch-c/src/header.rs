@@ -118,7 +118,8 @@ fn documentation(function: &Function<'_>) -> String {
                 ));
             }
             LaunchParam::Scalar { dtype, .. } => {
-                let bits = matches!(dtype, DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2);
+                // C has no floats narrower than f32.
+                let bits = dtype.is_float() && dtype.bits() < 32;
                 lines.push(format!("{name}: {}{dtype}", if bits { "the bits of an " } else { "" }));
             }
             LaunchParam::Symbol(_) | LaunchParam::TensorMap(_) | LaunchParam::Log { .. } => {}

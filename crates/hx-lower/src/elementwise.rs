@@ -4,7 +4,7 @@
 //! operand; two different element types are an error.
 
 use hx_base::codes;
-use hx_dtype::{DType, Operator};
+use hx_dtype::{Class, DType, Operator};
 use hx_hir::{CmpOp, ExprId};
 use hx_index::{CmpOp as IndexCmp, Cond, Expr};
 use hx_tile::{Map, OpKind, Scalar, Stmt, TensorId};
@@ -95,11 +95,11 @@ impl Cx<'_> {
     fn check_operator(&mut self, id: ExprId, operator: Operator, dtype: DType) -> Lower<()> {
         use Operator::*;
         let on_bits = on_bits(operator).is_some();
-        let fits = match dtype {
-            DType::Bool => matches!(operator, Not | And | Or | Xor | Select | Eq | Ne),
-            _ if dtype.is_float() => operator != Not && !on_bits && !operator.is_of_words(),
-            _ if operator.is_of_words() => dtype.bits() >= 32,
-            _ => !matches!(operator, Not | Floor | Ceil | Round) && !operator.is_transcendental(),
+        let fits = match dtype.class() {
+            Class::Bool => matches!(operator, Not | And | Or | Xor | Select | Eq | Ne),
+            Class::Float => operator != Not && !on_bits && !operator.is_of_words(),
+            Class::Int if operator.is_of_words() => dtype.bits() >= 32,
+            Class::Int => !matches!(operator, Not | Floor | Ceil | Round) && !operator.is_transcendental(),
         };
         if fits {
             return Ok(());

@@ -4,7 +4,7 @@
 //! element outside. A guarded read becomes a branch around the load.
 
 use hx_base::{Applicability, codes};
-use hx_dtype::DType;
+use hx_dtype::{Class, DType};
 use hx_hir::{Expr as HirExpr, ExprId};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Base, Param, Stmt, View};
@@ -91,10 +91,10 @@ impl Cx<'_> {
         }
         if self.is_asserted(&element.missing) {
             // A launch runs on after an assertion that fails, so the read is guarded.
-            let zero = match element.dtype {
-                DType::Bool => Value::Bool(Cond::False),
-                dtype if dtype.is_float() => Value::Float(0.0),
-                _ => Value::Int(Expr::default()),
+            let zero = match element.dtype.class() {
+                Class::Bool => Value::Bool(Cond::False),
+                Class::Int => Value::Int(Expr::default()),
+                Class::Float => Value::Float(0.0),
             };
             let guard = element.missing.iter().cloned().fold(Cond::True, Cond::and);
             let (read, then) = self.nested(|cx| Ok(cx.read(id, element)));
@@ -107,10 +107,10 @@ impl Cx<'_> {
         }
         let name = self.base_name(t.view.base).to_owned();
         let missing = listed(&element.missing);
-        let zero = match element.dtype {
-            DType::Bool => "false",
-            dtype if dtype.is_float() => "0.0",
-            _ => "0",
+        let zero = match element.dtype.class() {
+            Class::Bool => "false",
+            Class::Int => "0",
+            Class::Float => "0.0",
         };
         let mut error = self
             .error(
@@ -236,10 +236,10 @@ impl Cx<'_> {
 
     /// Refuses element types whose numbers, once read, do not fit the integers of the program.
     pub(crate) fn readable(&mut self, id: ExprId, dtype: DType) -> Lower<()> {
-        match dtype {
-            DType::U64 => self.unsupported(id, "a number of type `u64` read from a tensor"),
-            _ => Ok(()),
+        if dtype.is_int() && !dtype.is_signed() && dtype.bits() == 64 {
+            return self.unsupported(id, &format!("a number of type `{dtype}` read from a tensor"));
         }
+        Ok(())
     }
 
     pub(crate) fn is_written(&self, t: &Tensor) -> bool {

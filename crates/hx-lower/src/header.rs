@@ -1,7 +1,7 @@
 //! The header of a kernel: compile-time arguments, dimensions, `where`, parameters, grid, threads.
 
 use hx_base::codes;
-use hx_dtype::DType;
+use hx_dtype::{Class, DType};
 use hx_hir::{
     ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, Resolution,
     Stmt, StmtKind, TypeRef, TypeRefId, kernel_signature, signature_names,
@@ -115,9 +115,11 @@ impl<'db> Cx<'db> {
     fn kind_of(&self, ty: TypeRefId) -> Option<Kind> {
         match self.frame().names.types.get(ty)? {
             Resolution::Kind(kind) => Some(*kind),
-            Resolution::DType(DType::Bool) => Some(Kind::Bool),
-            Resolution::DType(dtype) if dtype.is_int() => Some(Kind::Int),
-            Resolution::DType(_) => Some(Kind::Float),
+            Resolution::DType(dtype) => Some(match dtype.class() {
+                Class::Bool => Kind::Bool,
+                Class::Int => Kind::Int,
+                Class::Float => Kind::Float,
+            }),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Executes the steps that stay inside registers: matrix products, conversions and fills.
 
-use hx_dtype::DType;
+use hx_dtype::{Class, DType};
 
 use crate::block::{Block, RegisterFile};
 use crate::code::{Convert, Fill, Multiply, Product, Regs};
@@ -180,27 +180,27 @@ pub(crate) fn product([_, columns, depth]: [usize; 3], c: &mut [f64], a: &[f64],
 /// Computes `c += x · y` for each thread. A float is rounded once to the accumulator's type, an integer wraps.
 fn fused([dtype, x_type, y_type]: [DType; 3], c: &mut [u64], x: &[u64], y: &[u64]) {
     let lanes = c.iter_mut().zip(x.iter().zip(y));
-    match (dtype, x_type, y_type) {
-        (DType::F32, DType::F32, DType::F32) => {
+    match dtype.class() {
+        Class::Float if [dtype, x_type, y_type] == [DType::F32; 3] => {
             for (c, (x, y)) in lanes {
                 let [x, y, sum] = [*x, *y, *c].map(|bits| f32::from_bits(bits as u32));
                 *c = u64::from(x.mul_add(y, sum).to_bits());
             }
         }
         // The accumulator's type represents narrower operands exactly.
-        (DType::F32, ..) => {
+        Class::Float if dtype == DType::F32 => {
             for (c, (x, y)) in lanes {
                 let (x, y) = (x_type.decode(*x) as f32, y_type.decode(*y) as f32);
                 *c = u64::from(x.mul_add(y, f32::from_bits(*c as u32)).to_bits());
             }
         }
-        _ if dtype.is_int() => {
+        Class::Int => {
             for (c, (x, y)) in lanes {
                 let product = integer(x_type, *x).wrapping_mul(integer(y_type, *y));
                 *c = (*c as i64).wrapping_add(product) as u64 & dtype.mask();
             }
         }
-        _ => {
+        Class::Bool | Class::Float => {
             for (c, (x, y)) in lanes {
                 *c = dtype.encode(x_type.decode(*x).mul_add(y_type.decode(*y), dtype.decode(*c)));
             }

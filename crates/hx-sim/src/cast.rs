@@ -1,7 +1,7 @@
 //! Converts single elements. Floats round to nearest even. A conversion to an integer truncates toward zero and saturates to the
 //! range of its type (NaN becomes 0). Integers wrap. A `bool` is true for every value but 0.
 
-use hx_dtype::DType;
+use hx_dtype::{Class, DType};
 
 /// Reports whether these bits are the fill of memory never written: a NaN that no computation produces.
 pub(crate) fn is_fill(dtype: DType, bits: u64) -> bool {
@@ -20,7 +20,8 @@ pub(crate) fn cast(from: DType, to: DType, out: &mut [u64], x: &[u64]) {
         (DType::F32, DType::F16) => each(out, x, |x| DType::F16.encode(DType::F32.decode(x))),
         (DType::F32, DType::Bf16) => each(out, x, |x| DType::Bf16.encode(DType::F32.decode(x))),
         (DType::I32, DType::F32) => each(out, x, |x| u64::from((x as i32 as f32).to_bits())),
-        _ => each(out, x, |x| convert(from, to, x)),
+        // The shortcuts above have the same results.
+        (from, to) => each(out, x, |x| convert(from, to, x)),
     }
 }
 
@@ -39,21 +40,19 @@ fn convert(from: DType, to: DType, bits: u64) -> u64 {
     }
     if from.is_float() {
         let x = from.decode(bits);
-        return if to == DType::Bool {
-            u64::from(x != 0.0)
-        } else if to.is_float() {
-            to.encode(x)
-        } else {
-            truncated(x, to)
+        return match to.class() {
+            Class::Bool => u64::from(x != 0.0),
+            Class::Int => truncated(x, to),
+            Class::Float => to.encode(x),
         };
     }
     let magnitude = if from.is_signed() { from.sign_extend(bits).unsigned_abs() } else { bits & from.mask() };
     let negative = from.is_signed() && from.sign_extend(bits) < 0;
-    match to {
-        DType::Bool => u64::from(magnitude != 0),
-        _ if to.is_float() => rounded(magnitude, negative, to),
-        _ if negative => magnitude.wrapping_neg() & to.mask(),
-        _ => magnitude & to.mask(),
+    match to.class() {
+        Class::Bool => u64::from(magnitude != 0),
+        Class::Float => rounded(magnitude, negative, to),
+        Class::Int if negative => magnitude.wrapping_neg() & to.mask(),
+        Class::Int => magnitude & to.mask(),
     }
 }
 

@@ -22,14 +22,22 @@ pub(crate) fn apply(operator: Operator, dtype: DType, out: &mut [u64], args: Arg
         (_, DType::Bf16) => half(operator, out, args, |x| DType::Bf16.decode(x), |x| DType::Bf16.encode(x)),
         (_, DType::I32) => word(operator, out, args),
         (_, DType::U32) => bits(operator, out, args),
-        _ => false,
+        (operator, dtype) => {
+            evaluate(operator, dtype, out, args);
+            true
+        }
     };
     if !done {
-        args.ternary(out, |x, y, z| operator.eval(dtype, &[x, y, z]));
+        evaluate(operator, dtype, out, args);
     }
     if matches!(operator, Operator::Max | Operator::Min) && dtype.bits() >= 16 {
         keep_unwritten(dtype, out, args);
     }
+}
+
+/// Computes as the definition does, for types and operators without a loop of their own.
+fn evaluate(operator: Operator, dtype: DType, out: &mut [u64], args: Args<'_>) {
+    args.ternary(out, |x, y, z| operator.eval(dtype, &[x, y, z]));
 }
 
 /// Makes a maximum or minimum that reads the fill of unwritten memory that fill as well. The fill is a NaN, which the hardware

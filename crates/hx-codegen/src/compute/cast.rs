@@ -1,13 +1,13 @@
 //! Emits conversions between element types.
 
-use hx_dtype::DType;
+use hx_dtype::{Class, DType};
 use hx_target::ConvertRow;
 
 use super::value::{Value, value_type, wrapped};
 use super::{Result, Work};
 use crate::emit::{Emitter, MalformedProgram};
 use crate::expr::Helper;
-use crate::storage::{scalar, word_literal};
+use crate::storage::{self, CType, scalar, word_literal};
 
 impl Emitter<'_> {
     /// Converts a value. A conversion to a float rounds to nearest even. A float becomes an integer toward zero, saturated to
@@ -28,40 +28,41 @@ impl Emitter<'_> {
             return Ok(self.instruction(&row.name, &row.ptx, to, vec![(value, from)], work));
         }
         let none = MalformedProgram::UnknownRow(format!("a conversion from {from} to {to}"));
-        Ok(match (from, to) {
-            (_, DType::Bool) => self.truth(from, &value)?,
-            (DType::Bool, _) if to.bits() < 32 && to.is_float() => {
+        let computes = |dtype: DType| matches!(storage::value(dtype), CType::Float | CType::Double);
+        Ok(match (from.class(), to.class()) {
+            (_, Class::Bool) => self.truth(from, &value),
+            (Class::Bool, Class::Float) if !computes(to) => {
                 let one = to.encode(1.0);
-                Value::phrase(format!("(unsigned short)({} ? {one:#x} : 0)", value.operand()))
+                Value::phrase(match storage::value(to) {
+                    CType::Unsigned => format!("{} ? {} : 0u", value.operand(), word_literal(one as u32)),
+                    pattern => format!("({})({} ? {one:#x} : 0)", pattern.name(), value.operand()),
+                })
             }
-            (DType::Bool, DType::Tf32) => {
-                Value::phrase(format!("{} ? {} : 0u", value.operand(), word_literal(to.encode(1.0) as u32)))
-            }
-            (DType::F32, DType::Tf32) => {
+            (Class::Float, Class::Float) if (from, to) == (DType::F32, DType::Tf32) => {
                 self.printer.helpers.insert(Helper::Tf32);
                 Value::word(format!("hx_tf32({})", value.text))
             }
-            (DType::Tf32, DType::F32) => {
+            (Class::Float, Class::Float) if (from, to) == (DType::Tf32, DType::F32) => {
                 Value::word(format!("__uint_as_float({} & 0xffffe000u)", value.operand()))
             }
-            (DType::F32 | DType::F64, _) if to.is_int() => self.truncated(from, to, &value, work),
-            (_, DType::F32 | DType::F64) if !from.is_float() => value.cast_to(scalar(to)),
-            (_, _) if !from.is_float() && to.is_int() => wrapped(to, value.cast_to(value_type(to))),
+            (Class::Float, Class::Int) if computes(from) => self.truncated(from, to, &value, work),
+            (Class::Bool | Class::Int, Class::Float) if computes(to) => value.cast_to(scalar(to)),
+            (Class::Bool | Class::Int, Class::Int) => wrapped(to, value.cast_to(value_type(to))),
             // A source with more digits than f32 is first rounded to odd in f32. The lost digits then still influence the second
             // rounding.
-            (DType::F64, _) if to.is_float() => {
+            (Class::Float, Class::Float) if from == DType::F64 => {
                 let odd = self.odd(&value);
                 self.cast(DType::F32, to, odd, work)?
             }
-            (_, _) if !from.is_float() && to.is_float() => {
+            (Class::Bool | Class::Int, Class::Float) => {
                 let odd = if from.bits() > 16 { self.odd(&value) } else { value.cast_to("float") };
                 self.cast(DType::F32, to, odd, work)?
             }
-            (_, _) if from != DType::F32 && self.has_f32(from) => {
+            (Class::Float, Class::Int | Class::Float) if from != DType::F32 && self.has_f32(from) => {
                 let wide = self.cast(from, DType::F32, value, work)?;
                 self.cast(DType::F32, to, wide, work)?
             }
-            _ => return Err(none),
+            (Class::Float, Class::Int | Class::Float) => return Err(none),
         })
     }
 
@@ -77,16 +78,16 @@ impl Emitter<'_> {
     }
 
     /// Returns a C++ condition: the value is not 0.
-    fn truth(&mut self, from: DType, value: &Value) -> Result<Value> {
+    fn truth(&self, from: DType, value: &Value) -> Value {
         let x = value.operand();
-        Ok(Value::phrase(match from {
-            DType::F32 => format!("{x} != 0.0f"),
-            DType::F64 => format!("{x} != 0.0"),
-            DType::Tf32 => format!("({x} & 0x7fffe000u) != 0"),
-            _ if from.is_int() => format!("{x} != 0"),
+        Value::phrase(match (from.float(), storage::value(from)) {
+            (Some(_), CType::Float) => format!("{x} != 0.0f"),
+            (Some(_), CType::Double) => format!("{x} != 0.0"),
             // The mask covers all bits but the sign, so that -0 counts as 0.
-            _ => format!("({x} & {:#x}) != 0", from.mask() >> 1),
-        }))
+            (Some(format), CType::Unsigned) => format!("({x} & {:#x}u) != 0", format.magnitude_mask()),
+            (Some(format), _) => format!("({x} & {:#x}) != 0", format.magnitude_mask()),
+            (None, _) => format!("{x} != 0"),
+        })
     }
 
     /// Truncates toward zero and saturates to the range of the type; NaN becomes 0. From `f64`, and to 64 bits, the instruction gives

@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 
-use crate::storage::{literal, scalar, word_literal};
+use crate::storage::{self, CType, number_literal, word_literal};
 
 /// A C++ expression, and the form of its text, which decides where it needs parentheses.
 #[derive(Clone, Debug)]
@@ -92,47 +92,24 @@ fn unsigned(dtype: DType) -> DType {
 /// Returns the C++ type of the expressions that hold values of this type. Registers hold narrow values in another type: see
 /// `storage`.
 pub(crate) fn value_type(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "bool",
-        _ if dtype.is_int() && dtype.bits() < 32 => {
-            if dtype.is_signed() {
-                "int"
-            } else {
-                "unsigned"
-            }
-        }
-        _ if dtype.is_float() && dtype.bits() < 32 => "unsigned short",
-        _ => scalar(dtype),
-    }
+    storage::value(dtype).name()
 }
 
 /// Returns the constraint letter of an inline-assembly operand that holds a value of this type.
 pub(super) fn constraint(dtype: DType) -> char {
-    match dtype {
-        DType::F32 => 'f',
-        DType::F64 => 'd',
-        DType::I64 | DType::U64 => 'l',
-        _ if dtype.is_float() && dtype.bits() < 32 => 'h',
-        _ => 'r',
-    }
+    storage::value(dtype).constraint()
 }
 
 pub(super) fn constant(bits: u64, dtype: DType) -> Value {
-    let text = match dtype {
-        DType::Bool => (bits != 0).to_string(),
-        DType::Tf32 | DType::U32 => word_literal(bits as u32),
-        DType::U64 => format!("{bits}ULL"),
-        _ if dtype.is_int() && dtype.bits() < 32 => {
-            if dtype.is_signed() {
-                (dtype.decode(bits) as i64).to_string()
-            } else {
-                word_literal((bits & dtype.mask()) as u32)
-            }
-        }
-        _ if dtype.is_float() && dtype.bits() < 32 => {
-            return Value::phrase(format!("(unsigned short){bits:#x}"));
-        }
-        _ => literal(dtype, bits),
+    let bits = bits & dtype.mask();
+    let text = match storage::value(dtype) {
+        CType::Bool => (bits != 0).to_string(),
+        CType::Unsigned => word_literal(bits as u32),
+        CType::Int if dtype.bits() < 32 => dtype.sign_extend(bits).to_string(),
+        c_type => match number_literal(c_type, bits) {
+            Some(text) => text,
+            None => return Value::phrase(format!("({}){bits:#x}", c_type.name())),
+        },
     };
     Value { form: if text.starts_with('-') { Form::Phrase } else { Form::Word }, text }
 }

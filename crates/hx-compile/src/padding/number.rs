@@ -3,7 +3,7 @@
 //! Bounds assume that tensors hold finite numbers: `0 · x` is 0, and `-inf - x` is `-inf`. An infinity times a number of the block
 //! keeps its sign, because such numbers are scales.
 
-use hx_dtype::{DType, Operator};
+use hx_dtype::{Class, DType, Operator};
 
 /// From this magnitude on, a number that the source puts in the place of padding stands for an infinity: `-1e30`, and `-1e4` in half
 /// precision.
@@ -416,12 +416,11 @@ pub(crate) fn is_neutral(operator: Operator, value: &Number, others: &Number) ->
 /// Formats a value as in the source.
 pub(crate) fn literal(dtype: DType, bits: u64) -> String {
     let value = dtype.decode(bits);
-    match dtype {
-        DType::Bool => (bits != 0).to_string(),
-        _ if dtype.is_float() && value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
-        _ if dtype.is_float() => format!("{value:?}"),
-        DType::U64 => bits.to_string(),
-        _ if dtype.is_signed() => dtype.sign_extend(bits).to_string(),
-        _ => format!("{value}"),
+    match dtype.class() {
+        Class::Bool => (bits != 0).to_string(),
+        Class::Float if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
+        Class::Float => format!("{value:?}"),
+        Class::Int if dtype.is_signed() => dtype.sign_extend(bits).to_string(),
+        Class::Int => (bits & dtype.mask()).to_string(),
     }
 }

@@ -1,5 +1,5 @@
-//! Forbids `_` arms in a `match` over the kinds of operations, statements or built-ins. Then the compiler reports a new kind in
-//! every place that has to handle it.
+//! Forbids `_` arms in a `match` over the kinds of operations, statements, built-ins, element types, memories or choices. Then the
+//! compiler reports a new kind in every place that has to handle it.
 //!
 //! Tests for one kind (`matches!`, `if let`, `let … else`) are allowed, and so are arms that bind the other kinds to a name.
 
@@ -38,6 +38,7 @@ const GROWING: &[Growing] = &[
         what: "built-ins",
         elsewhere: &[],
     },
+    Growing { enums: &["DType"], what: "element types", elsewhere: &[] },
 ];
 
 /// Parts of the paths of tests, which the rule does not cover.
@@ -133,6 +134,7 @@ mod tests {
             lines("Stmt::Op(op) => match op.kind {\nOpKind::Commit => 1,\n_ => 2,\n},\nother => 2,"),
             [5]
         );
+        assert_eq!(lines("(DType::F32, DType::F16) => 1,\n_ if to.is_float() => 2,\n(from, to) => 3,"), [4]);
         assert_eq!(lines("KernelFn::Copy => 1,\n_ => 2,"), [4]);
         assert_eq!(lines("Some(Resolution::Builtin(Builtin::Math(_))) => 1,\n_ => 2,"), [4]);
     }

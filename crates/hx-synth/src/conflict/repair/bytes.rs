@@ -10,11 +10,9 @@ use crate::conflict::Claim;
 
 /// Returns the byte type that holds every value of a narrower integer type; `None` for another type.
 fn byte_of(dtype: DType) -> Option<DType> {
-    match dtype {
-        DType::U4 => Some(DType::U8),
-        DType::I4 => Some(DType::I8),
-        _ => None,
-    }
+    // Rows convert integers of 4 bits, and no narrower ones.
+    let byte = if dtype.is_signed() { DType::I8 } else { DType::U8 };
+    (dtype.is_int() && dtype.bits() == 4).then_some(byte)
 }
 
 /// Returns repairs for each narrow shared tensor that the claims touch, then one for all narrow shared tensors of the program.
