@@ -87,10 +87,7 @@ fn touches(places: &Places<'_>, at: TextRange, range: TextRange) -> bool {
 }
 
 fn is_pinned(program: &TileProgram, tensor: TensorId) -> bool {
-    match &program.tensor(tensor).kind {
-        TensorKind::Register { pinned } => pinned.is_some(),
-        TensorKind::Shared { pinned } => pinned.is_some(),
-    }
+    program.tensor(tensor).kind.is_pinned()
 }
 
 /// Returns the layout of a tensor in the form of a pin; `None` if the solution has none for it.
@@ -146,7 +143,14 @@ fn same(one: &Solution, other: &Solution) -> bool {
         let row = |choice: &Choice| match choice {
             Choice::Copy(copy) => format!("{} {}", copy.row, copy.bytes),
             Choice::Gemm(gemm) => format!("{} {:?}", gemm.row, gemm.arrangement),
-            _ => String::new(),
+            // They follow from the layouts.
+            Choice::Convert(_)
+            | Choice::Map(_)
+            | Choice::Reduce(_)
+            | Choice::Rearrange(_)
+            | Choice::Slice(_)
+            | Choice::Scan(_)
+            | Choice::Bulk(_) => String::new(),
         };
         s.choices.iter().map(|(op, choice)| (*op, row(choice))).collect()
     };
@@ -246,10 +250,7 @@ fn written(places: &Places<'_>, lowered: &Lowered, way: &Way) -> Option<(String,
 }
 
 fn copy_of(solution: &Solution, op: OpId) -> Option<&CopyChoice> {
-    match solution.choices.get(&op)? {
-        Choice::Copy(copy) => Some(copy),
-        _ => None,
-    }
+    solution.choices.get(&op)?.copy()
 }
 
 /// Returns the other widths that a copy can have, each with the change that leads to it: the widest first, and for one width

@@ -8,7 +8,7 @@ use hx_layout::ComposedLayout;
 use hx_lower::CtValue;
 use hx_synth::{Claim, Conflict, Failure, FailureKind, fits_registers};
 
-use hx_tile::{Base, Op, OpKind, Operand, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Op, OpKind, Operand, TensorId, TensorKind, TileProgram, View};
 
 use crate::{Db, Instance, Stop, solution, tile_program};
 
@@ -132,7 +132,9 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
                     let steps = steps(layout, info.dtype.bits());
                     format!("{} is pinned to `{}`{steps}", name(tensor), written(layout))
                 }
-                _ => format!("{} has a layout", name(tensor)),
+                TensorKind::Register { pinned: None } | TensorKind::Shared { pinned: None } => {
+                    format!("{} has a layout", name(tensor))
+                }
             }
         }
         Claim::Warps(op) => {
@@ -228,10 +230,8 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
 }
 
 fn base_text(program: &TileProgram, view: &View) -> String {
-    match view.base {
-        Base::Global(param) => {
-            program.tensor_param(param).map_or_else(String::new, |param| format!("`{}`", param.name))
-        }
-        Base::Shared(tensor) | Base::Register(tensor) => format!("`{}`", program.tensor(tensor).name),
+    match program.base_name(view.base) {
+        "" => String::new(),
+        name => format!("`{name}`"),
     }
 }

@@ -61,7 +61,16 @@ pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
         let row = match solved.solution.choices.get(&op.id) {
             Some(Choice::Bulk(bulk)) => bulk.row.name(),
             Some(Choice::Copy(copy)) => copy.row.name(),
-            _ => continue,
+            Some(
+                Choice::Gemm(_)
+                | Choice::Convert(_)
+                | Choice::Map(_)
+                | Choice::Reduce(_)
+                | Choice::Rearrange(_)
+                | Choice::Slice(_)
+                | Choice::Scan(_),
+            )
+            | None => continue,
         };
         if pipe == id && !rows.contains(&row) {
             rows.push(row);

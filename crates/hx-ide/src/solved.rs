@@ -155,12 +155,11 @@ impl<'db> Solved<'db> {
         }
         let values = d.layout.mode(1).size();
         let bits = i64::from(self.tensor(id).dtype.bits());
-        let access = self.ops().into_iter().filter(|op| op.kind.registers().contains(&id)).find_map(|op| {
-            match self.solution.choices.get(&op.id)? {
-                Choice::Copy(copy) => Some(i64::from(copy.bytes)),
-                _ => None,
-            }
-        });
+        let access = self
+            .ops()
+            .into_iter()
+            .filter(|op| op.kind.registers().contains(&id))
+            .find_map(|op| Some(i64::from(self.solution.choices.get(&op.id)?.copy()?.bytes)));
         match access {
             Some(bytes) if bytes > 0 && (values * bits) % (8 * bytes) == 0 => {
                 format!("{} × {bytes} B", values * bits / (8 * bytes))

@@ -360,10 +360,7 @@ impl<'db> Cx<'db> {
         let name = self.unique_name(hint);
         let origin = self.origin(at);
         let id = TensorId(self.tensors.len() as u32);
-        let base = match kind {
-            TensorKind::Register { .. } => Base::Register(id),
-            TensorKind::Shared { .. } => Base::Shared(id),
-        };
+        let base = kind.base(id);
         let extents: Vec<Expr> = shape.iter().map(|&e| Expr::constant(e)).collect();
         let mut view = SymView::whole(base, &extents);
         let (shape, kind) = self.for_each_group(shape, kind, &mut view);
@@ -450,12 +447,9 @@ impl<'db> Cx<'db> {
 
     /// Returns the strides of a global tensor in elements; empty for other tensors.
     pub(crate) fn base_strides(&self, base: Base) -> Vec<Expr> {
-        match base {
-            Base::Global(p) => match self.params.get(p.0 as usize) {
-                Some(Param::Tensor(t)) => t.stride.clone(),
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
+        match base.param().and_then(|param| self.params.get(param.0 as usize)) {
+            Some(Param::Tensor(t)) => t.stride.clone(),
+            Some(Param::Int { .. } | Param::Float { .. }) | None => Vec::new(),
         }
     }
 
@@ -467,10 +461,8 @@ impl<'db> Cx<'db> {
 
     /// Returns the id and shape of a register tensor; `None` for other tensors.
     pub(crate) fn register_of(&self, tensor: &Tensor) -> Option<(TensorId, Vec<i64>)> {
-        match tensor.view.base {
-            Base::Register(id) => Some((id, self.tensors.get(id.0 as usize)?.shape.clone())),
-            _ => None,
-        }
+        let id = tensor.view.base.register()?;
+        Some((id, self.tensors.get(id.0 as usize)?.shape.clone()))
     }
 
     /// Returns a view of the whole register tensor.

@@ -268,10 +268,10 @@ impl Cx<'_> {
     pub(crate) fn expect_held(&mut self, at: ExprId, value: &Value) -> Lower<()> {
         let held = |id: &TensorId| self.tensors.get(id.0 as usize).is_none_or(|t| t.scope == self.scope);
         let (here, other) = match value {
-            Value::Tensor(t) => match t.view.base {
-                Base::Register(id) => (held(&id), Some(id)),
-                Base::Shared(_) | Base::Global(_) => (true, None),
-            },
+            Value::Tensor(t) => {
+                let register = t.view.base.register();
+                (register.as_ref().is_none_or(held), register)
+            }
             Value::Lazy(lazy) => {
                 (lazy.inputs.iter().all(held), lazy.inputs.iter().find(|id| !held(id)).copied())
             }

@@ -7,6 +7,7 @@ use hx_dtype::DType;
 use hx_hir::ItemKey;
 use hx_index::{Cond, Expr};
 use hx_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
+use hx_target::Space;
 use hx_tile::{Base, Picked, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
 use smol_str::SmolStr;
 
@@ -240,19 +241,15 @@ pub(crate) struct Tensor {
 impl Tensor {
     /// Returns the name of the memory that holds the tensor.
     pub(crate) fn space(&self) -> &'static str {
-        match self.view.base {
-            Base::Global(_) => "global",
-            Base::Shared(_) => "shared",
-            Base::Register(_) => "register",
-        }
+        self.view.base.space().name()
     }
 
     pub(crate) fn is_register(&self) -> bool {
-        matches!(self.view.base, Base::Register(_))
+        self.view.base.space().is_held()
     }
 
     pub(crate) fn is_global(&self) -> bool {
-        matches!(self.view.base, Base::Global(_))
+        self.view.base.space() == Space::Global
     }
 
     /// Returns the extents of the modes.

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use hx_index::Expr;
+use hx_target::Space;
 use hx_thread::{Control, Leaf, Role, SharedBuffer, Stmt, ThreadProgram};
-use hx_tile::{OpId, Order, Scope, TensorId, TensorKind, TileProgram};
+use hx_tile::{OpId, Order, Scope, TensorId, TileProgram};
 
 use crate::check::{Rules, check, check_all};
 use crate::event::Event;
@@ -67,7 +68,7 @@ fn find_in(
     barriers: bool,
     poll: &dyn Fn(),
 ) -> Findings {
-    let is_shared = |id: &TensorId| matches!(tile.tensor(*id).kind, TensorKind::Shared { .. });
+    let is_shared = |id: &TensorId| tile.tensor(*id).kind.space() == Space::Shared;
     // The buffers of tensors in the source come first. The compiler's scratch buffers follow and are not analysed.
     let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();
     let is_sync = |op: OpId| tile.op(op).is_some_and(|op| op.kind.description().order == Order::Scope);

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use hx_dtype::Operator;
 use hx_index::Cond;
 use hx_target::Mode;
-use hx_tile::{Base, Op, OpId, OpKind, Region, Scalar, Stmt, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Op, OpId, OpKind, Region, Scalar, Stmt, TensorId, TileProgram, View};
 
 use crate::paths::{Debt, Debts, Follow, Here, follow};
 
@@ -86,8 +86,7 @@ impl Suspects<'_> {
     }
 
     fn op(&mut self, op: &Op) {
-        let is_source =
-            |tensor: TensorId| matches!(self.program.tensor(tensor).kind, TensorKind::Register { .. });
+        let is_source = |tensor: TensorId| self.program.tensor(tensor).is_register();
         for touch in touches(&op.kind) {
             let (Touch::Read(tensor, _) | Touch::Part(tensor, _)) = touch else { continue };
             if is_source(tensor) && !self.written.contains(&tensor) {
@@ -119,7 +118,7 @@ fn touches(kind: &OpKind) -> Vec<Touch<'_>> {
     let mut reads = Vec::new();
     let mut writes = Vec::new();
     for access in &effects.accesses {
-        let Base::Register(tensor) = access.base() else { continue };
+        let Some(tensor) = access.register() else { continue };
         let view = match access.region {
             Region::View(view) => Some(view),
             Region::Whole(_) | Region::Table(_) => None,

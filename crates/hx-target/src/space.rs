@@ -12,6 +12,15 @@ pub enum Space {
 }
 
 impl Space {
+    /// Reports whether each thread holds its own elements, as values. Elements of other memories have an address, and operations
+    /// on values load them first.
+    pub fn is_held(self) -> bool {
+        match self {
+            Space::Register => true,
+            Space::Global | Space::Shared => false,
+        }
+    }
+
     /// Returns the word for the memory in the catalogue and in messages.
     pub fn name(self) -> &'static str {
         match self {

@@ -85,10 +85,7 @@ impl<'a> Access<'a> {
 
     /// Returns the register tensor; `None` for an access to other memory.
     pub fn register(&self) -> Option<TensorId> {
-        match self.base() {
-            Base::Register(tensor) => Some(tensor),
-            Base::Global(_) | Base::Shared(_) => None,
-        }
+        self.base().register()
     }
 }
 
@@ -292,11 +289,7 @@ impl OpKind {
 
     /// Returns the register and shared tensors that the operation reads or writes, including tables that select rows.
     pub fn tensors(&self) -> BTreeSet<TensorId> {
-        let of = |base| match base {
-            Base::Register(tensor) | Base::Shared(tensor) => Some(tensor),
-            Base::Global(_) => None,
-        };
-        self.description().accesses.iter().filter_map(|access| of(access.base())).collect()
+        self.description().accesses.iter().filter_map(|access| access.base().tensor()).collect()
     }
 }
 
@@ -394,12 +387,8 @@ impl OpKind {
                         }
                         None => None,
                     };
-                    for base in std::iter::once(&mut view.base).chain(table) {
-                        match base {
-                            Base::Shared(tensor) | Base::Register(tensor) => see(tensor),
-                            Base::Global(_) => {}
-                        }
-                    }
+                    let bases = std::iter::once(&mut view.base).chain(table);
+                    bases.filter_map(Base::tensor_mut).for_each(see);
                 }
             }
         }

@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::{Expr, Facts, Symbol};
+use hx_target::Space;
 
 use crate::{
     Base, Distribution, Mode, Op, OpId, OpKind, ParamId, Rounds, ScopeId, Solution, Stmt, SyncOp, TensorId,
@@ -95,14 +96,12 @@ impl<'p> Stores<'p> {
             loaded.retain(|load| load.scope != op.scope);
         }
         let OpKind::Copy { src, dst } = &op.kind else { return };
-        match (src.base, dst.base) {
-            (Base::Global(param), Base::Register(_))
-                if self.program.tensor_param(param).is_some_and(|param| param.mutable) =>
-            {
+        if let (Some(param), Some(_)) = (src.base.param(), dst.register()) {
+            if self.program.tensor_param(param).is_some_and(|param| param.mutable) {
                 loaded.push(Loaded { view: src, to: whole(self.program, dst), scope: op.scope });
             }
-            (Base::Register(_), Base::Global(_)) => self.store(op, [src, dst], loaded),
-            _ => {}
+        } else if src.register().is_some() && dst.base.space() == Space::Global {
+            self.store(op, [src, dst], loaded);
         }
     }
 

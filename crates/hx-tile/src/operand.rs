@@ -28,9 +28,6 @@ impl Operand {
 
     /// Returns the tensor that holds the elements; `None` for global memory.
     pub fn tensor(&self) -> Option<TensorId> {
-        match self.view.base {
-            Base::Register(tensor) | Base::Shared(tensor) => Some(tensor),
-            Base::Global(_) => None,
-        }
+        self.view.base.tensor()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::Target;
+use hx_target::{Space, Target};
 
 use crate::{
     Atomic, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar, Scope, ScopeId,
@@ -143,6 +143,40 @@ pub enum TensorKind {
     Register { pinned: Option<Layout> },
     /// Held in shared memory; `pinned` is the user's memory layout, with its swizzle.
     Shared { pinned: Option<ComposedLayout> },
+}
+
+impl TensorKind {
+    /// Returns the memory that holds the tensor.
+    pub fn space(&self) -> Space {
+        match self {
+            TensorKind::Register { .. } => Space::Register,
+            TensorKind::Shared { .. } => Space::Shared,
+        }
+    }
+
+    /// Reports whether the user fixed the layout.
+    pub fn is_pinned(&self) -> bool {
+        match self {
+            TensorKind::Register { pinned } => pinned.is_some(),
+            TensorKind::Shared { pinned } => pinned.is_some(),
+        }
+    }
+
+    /// Leaves the layout to the solver.
+    pub fn unpin(&mut self) {
+        match self {
+            TensorKind::Register { pinned } => *pinned = None,
+            TensorKind::Shared { pinned } => *pinned = None,
+        }
+    }
+
+    /// Returns the base of a view of the tensor.
+    pub fn base(&self, tensor: TensorId) -> Base {
+        match self {
+            TensorKind::Register { .. } => Base::Register(tensor),
+            TensorKind::Shared { .. } => Base::Shared(tensor),
+        }
+    }
 }
 
 /// A statement of a tile program: an operation of a whole scope, or control flow, which is uniform over the scope.
@@ -323,6 +357,22 @@ impl TileProgram {
         }
     }
 
+    /// Returns the name of a tensor or parameter; the empty text for a parameter that is no tensor.
+    pub fn base_name(&self, base: Base) -> &str {
+        match (base.tensor(), base.param()) {
+            (Some(tensor), _) => &self.tensor(tensor).name,
+            (None, param) => param.and_then(|param| self.tensor_param(param)).map_or("", |param| &param.name),
+        }
+    }
+
+    /// Returns the element type of a tensor or parameter; `None` for a parameter that is no tensor.
+    pub fn base_dtype(&self, base: Base) -> Option<DType> {
+        match (base.tensor(), base.param()) {
+            (Some(tensor), _) => Some(self.tensor(tensor).dtype),
+            (None, param) => Some(self.tensor_param(param?)?.dtype),
+        }
+    }
+
     /// Yields the tensors of the program, in the order of [`TileProgram::tensors`].
     pub fn tensor_ids(&self) -> impl Iterator<Item = TensorId> + use<> {
         (0..self.tensors.len() as u32).map(TensorId)
@@ -434,9 +484,9 @@ impl Tensor {
         self.shape.iter().product()
     }
 
-    /// Reports whether registers hold the tensor, not shared memory.
+    /// Reports whether each thread holds its elements in registers. Otherwise they have an address in a memory.
     pub fn is_register(&self) -> bool {
-        matches!(self.kind, TensorKind::Register { .. })
+        self.kind.space().is_held()
     }
 }
 

@@ -102,6 +102,20 @@ pub enum Choice {
     Bulk(BulkChoice),
 }
 
+impl Choice {
+    /// Returns the choice of a copy between registers and a memory, or between two memories, by the threads.
+    pub fn copy(&self) -> Option<&CopyChoice> {
+        let Choice::Copy(copy) = self else { return None };
+        Some(copy)
+    }
+
+    /// Returns the choice of a matrix product.
+    pub fn gemm(&self) -> Option<&GemmChoice> {
+        let Choice::Gemm(gemm) = self else { return None };
+        Some(gemm)
+    }
+}
+
 /// The positions that an elementwise expression reads.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapChoice {

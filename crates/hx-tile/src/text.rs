@@ -6,8 +6,8 @@ use std::fmt::Write;
 use hx_index::Expr;
 
 use crate::{
-    Atomic, Base, Choice, CopyChoice, Map, Op, OpKind, Param, Pick, Reason, ReduceChoice, Role, Rounds,
-    Route, ScopeId, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
+    Atomic, Choice, CopyChoice, Map, Op, OpKind, Param, Pick, Reason, ReduceChoice, Role, Rounds, Route,
+    ScopeId, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
 };
 
 /// Returns the program as text, one operation a line. Tensors that no operation uses are left out.
@@ -283,11 +283,8 @@ fn part_text(program: &TileProgram, view: &View) -> String {
 
 /// Formats a view by the coordinates of its base, as in `c[64 * block_idx.x + 0..64, 0..32 by 2]`.
 pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
-    let base = match view.base {
-        Base::Global(p) => program.tensor_param(p).map_or("?", |t| t.name.as_str()),
-        Base::Shared(t) | Base::Register(t) => program.tensor(t).name.as_str(),
-    };
-    if let Base::Register(_) = view.base {
+    let base = program.base_name(view.base);
+    if view.register().is_some() {
         return base.into();
     }
     let mut dims = Vec::new();
@@ -314,10 +311,7 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
         ends.iter().map(|(dim, end)| format!(" below {end} in dimension {dim}")).collect()
     };
     let rows = view.rows().map_or(String::new(), |r| {
-        let table = match r.base {
-            Base::Global(p) => program.tensor_param(p).map_or("?", |t| t.name.as_str()),
-            Base::Shared(t) | Base::Register(t) => program.tensor(t).name.as_str(),
-        };
+        let table = program.base_name(r.base);
         let at: Vec<String> = r.offsets.iter().map(ToString::to_string).collect();
         format!(" rows {table}[{}..]{}", at.join(", "), below(&r.ends))
     });
@@ -395,7 +389,15 @@ pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
             Some(Choice::Rearrange(r)) => {
                 r.route.rows().into_iter().for_each(&mut count);
             }
-            _ => {}
+            Some(
+                Choice::Convert(_)
+                | Choice::Map(_)
+                | Choice::Reduce(_)
+                | Choice::Slice(_)
+                | Choice::Scan(_)
+                | Choice::Bulk(_),
+            )
+            | None => {}
         }
     }
     let copies = rows.into_iter().map(|(row, n)| if n == 1 { row } else { format!("{n} {row}") });

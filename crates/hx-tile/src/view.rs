@@ -1,6 +1,7 @@
 //! Views: rectangular, possibly strided and permuted parts of a tensor.
 
 use hx_index::Expr;
+use hx_target::Space;
 
 use crate::{ParamId, TensorId};
 
@@ -10,6 +11,50 @@ pub enum Base {
     Global(ParamId),
     Shared(TensorId),
     Register(TensorId),
+}
+
+impl Base {
+    /// Returns the memory that holds the tensor.
+    pub fn space(self) -> Space {
+        match self {
+            Base::Global(_) => Space::Global,
+            Base::Shared(_) => Space::Shared,
+            Base::Register(_) => Space::Register,
+        }
+    }
+
+    /// Returns the tensor of the program, in whichever memory it is; `None` for a parameter.
+    pub fn tensor(self) -> Option<TensorId> {
+        match self {
+            Base::Shared(tensor) | Base::Register(tensor) => Some(tensor),
+            Base::Global(_) => None,
+        }
+    }
+
+    /// Returns [`Base::tensor`] to change it.
+    pub fn tensor_mut(&mut self) -> Option<&mut TensorId> {
+        match self {
+            Base::Shared(tensor) | Base::Register(tensor) => Some(tensor),
+            Base::Global(_) => None,
+        }
+    }
+
+    /// Returns the tensor that the threads hold in registers.
+    pub fn register(self) -> Option<TensorId> {
+        self.tensor().filter(|_| self.space().is_held())
+    }
+
+    /// Returns the shared tensor.
+    pub fn shared(self) -> Option<TensorId> {
+        let Base::Shared(tensor) = self else { return None };
+        Some(tensor)
+    }
+
+    /// Returns the parameter in global memory.
+    pub fn param(self) -> Option<ParamId> {
+        let Base::Global(param) = self else { return None };
+        Some(param)
+    }
 }
 
 /// A rectangular part of a tensor. Element `(c0, c1, …)` of the view is the element of its base whose coordinate in dimension
@@ -139,10 +184,7 @@ impl View {
 
     /// Returns the register tensor that is the base; `None` for another base.
     pub fn register(&self) -> Option<TensorId> {
-        match self.base {
-            Base::Register(t) => Some(t),
-            _ => None,
-        }
+        self.base.register()
     }
 
     /// Returns how many consecutive coordinates the view has in dimension `dim` of the base; `None` if they are not consecutive.

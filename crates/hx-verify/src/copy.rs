@@ -94,11 +94,8 @@ impl Check<'_> {
             (Some(register), None) if !row.is_load() => (dst, register),
             _ => return Err(format!("`{}` moves the other way", row.name)),
         };
-        let space = match memory.base {
-            Base::Global(_) => hx_target::Space::Global,
-            _ => hx_target::Space::Shared,
-        };
-        if row.memory_space() != space || !choice.row.is_of(&self.program.target.rows().copies) {
+        if row.memory_space() != memory.base.space() || !choice.row.is_of(&self.program.target.rows().copies)
+        {
             return Err(format!("`{}` cannot reach this memory on {}", row.name, self.program.target));
         }
         let dtype = self.program.tensor(register).dtype;
@@ -128,7 +125,8 @@ impl Check<'_> {
         }
         match memory.base {
             Base::Global(_) => self.global_access(&copied, memory, &self.program.tensor(register).shape),
-            _ => self.shared_access(&copied, memory, &self.program.tensor(register).shape),
+            Base::Shared(_) => self.shared_access(&copied, memory, &self.program.tensor(register).shape),
+            Base::Register(_) => Err("registers have no address".into()),
         }
     }
 

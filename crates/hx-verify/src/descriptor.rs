@@ -87,7 +87,7 @@ impl Check<'_> {
                     bits: i64::from(bits),
                 }))
             }
-            _ => Err(misfit()),
+            (OperandChoice::Registers(_) | OperandChoice::Descriptor { .. }, _) => Err(misfit()),
         }
     }
 }

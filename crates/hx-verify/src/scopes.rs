@@ -103,7 +103,14 @@ impl Check<'_> {
             Some(Choice::Scan(scan)) => {
                 scan.scratch.iter().map(|scratch| [scratch.offset, scratch.offset + scratch.bytes]).collect()
             }
-            _ => Vec::new(),
+            Some(
+                Choice::Gemm(_)
+                | Choice::Convert(_)
+                | Choice::Map(_)
+                | Choice::Rearrange(_)
+                | Choice::Bulk(_),
+            )
+            | None => Vec::new(),
         }
     }
 
@@ -136,10 +143,7 @@ fn threads(scope: &Scope) -> std::ops::Range<u64> {
 pub(crate) fn used(kind: &OpKind) -> Vec<TensorId> {
     let of = |view: &View| {
         let bases: Vec<Base> = view.bases().collect();
-        bases.into_iter().filter_map(|base| match base {
-            Base::Register(tensor) | Base::Shared(tensor) => Some(tensor),
-            Base::Global(_) => None,
-        })
+        bases.into_iter().filter_map(Base::tensor)
     };
     match kind {
         OpKind::Fill { dst, .. } => vec![*dst],

@@ -57,14 +57,14 @@ impl Check<'_> {
             let at = hx_tile::coordinate(i as i64, &info.shape);
             return Err(format!("no thread holds element {at:?} of `{}`", info.name));
         }
-        match &info.kind {
-            TensorKind::Register { pinned: Some(pin) }
-                if (0..pin.size()).any(|i| pin.eval(i) != held.distribution.layout.eval(i)) =>
-            {
-                Err(format!("`{}` is pinned to `{pin}`, and got `{}`", info.name, held.distribution.layout))
-            }
-            _ => Ok(()),
+        let TensorKind::Register { pinned: Some(pin) } = &info.kind else { return Ok(()) };
+        if (0..pin.size()).any(|i| pin.eval(i) != held.distribution.layout.eval(i)) {
+            return Err(format!(
+                "`{}` is pinned to `{pin}`, and got `{}`",
+                info.name, held.distribution.layout
+            ));
         }
+        Ok(())
     }
 
     /// Checks that no two elements share a place, that all lie in the buffer, and that a pin is kept.
@@ -92,14 +92,11 @@ impl Check<'_> {
                 return Err(format!("two elements of `{}` lie at {offset}", info.name));
             }
         }
-        match &info.kind {
-            TensorKind::Shared { pinned: Some(pin) }
-                if (0..pin.size()).any(|i| pin.eval(i) != place.swizzle.apply(place.layout.eval(i))) =>
-            {
-                Err(format!("`{}` is pinned to `{pin}`, and got `{}`", info.name, place.layout))
-            }
-            _ => Ok(()),
+        let TensorKind::Shared { pinned: Some(pin) } = &info.kind else { return Ok(()) };
+        if (0..pin.size()).any(|i| pin.eval(i) != place.swizzle.apply(place.layout.eval(i))) {
+            return Err(format!("`{}` is pinned to `{pin}`, and got `{}`", info.name, place.layout));
         }
+        Ok(())
     }
 
     /// Checks that buffers overlap only if a barrier of the source separates their uses, and that they fit the block's

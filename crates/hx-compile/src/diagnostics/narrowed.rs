@@ -4,7 +4,7 @@
 use hx_base::{Diagnostic, codes};
 use hx_lower::Lowered;
 use hx_synth::{Second, second_buffer};
-use hx_tile::{Choice, OpId, SharedLayout, Solution, TensorId};
+use hx_tile::{OpId, SharedLayout, Solution, TensorId};
 
 use super::Places;
 use crate::{Db, Instance, routed_program, solution};
@@ -21,10 +21,7 @@ pub(super) fn single_elements(
     let Places { db, instance } = *places;
     let mut found = Vec::new();
     for (tensor, layout) in &solution.shared {
-        let bytes = |op: &OpId| match solution.choices.get(op) {
-            Some(Choice::Copy(copy)) => Some(copy.bytes),
-            _ => None,
-        };
+        let bytes = |op: &OpId| Some(solution.choices.get(op)?.copy()?.bytes);
         let is_narrow = |op: &&OpId| bytes(op).is_some_and(|bytes| bytes < WORD);
         let SharedLayout { narrowed, reason, .. } = layout;
         let narrow: Vec<OpId> = narrowed.iter().filter(is_narrow).copied().collect();

@@ -122,7 +122,7 @@ pub(crate) fn leads_to(program: &TileProgram, from: OpId, to: OpId) -> bool {
     while let Some(tensor) = open.pop() {
         for (op, _) in &ops {
             let writes = op.kind.description().accesses.iter().any(|access| {
-                let local = matches!(access.base(), hx_tile::Base::Register(t) | hx_tile::Base::Shared(t) if t == tensor);
+                let local = access.base().tensor() == Some(tensor);
                 local && access.mode.writes()
             });
             if !writes {

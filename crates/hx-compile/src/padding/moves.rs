@@ -26,9 +26,9 @@ impl<'a> Walk<'a> {
     /// Follows a copy between a memory and registers, or between two memories.
     /// `stage` is the operation that acquired the stage of a pipeline that the copy fills.
     pub(crate) fn copy(&mut self, op: &'a Op, src: &View, dst: &View, stage: Option<OpId>) {
-        match dst.base {
-            Base::Global(_) => self.stored(op, src, dst, None),
-            Base::Register(_) | Base::Shared(_) => {
+        match dst.base.tensor() {
+            None => self.stored(op, src, dst, None),
+            Some(_) => {
                 let mut held = self.read(op, src);
                 held.pads.iter_mut().for_each(|pad| pad.stage = stage);
                 self.write(dst, held);
@@ -37,7 +37,7 @@ impl<'a> Walk<'a> {
     }
 
     pub(crate) fn slice(&mut self, dst: TensorId, src: &View) {
-        let (Base::Register(of) | Base::Shared(of)) = src.base else { return };
+        let Some(of) = src.base.tensor() else { return };
         let held = self.part(of, src);
         self.check_parts(&held, &src.shape());
         self.set(dst, held);
@@ -268,7 +268,7 @@ impl<'a> Walk<'a> {
 
     /// Sets the elements of a view of a register or shared tensor.
     pub(crate) fn write(&mut self, view: &View, held: Held) {
-        let (Base::Register(tensor) | Base::Shared(tensor)) = view.base else { return };
+        let Some(tensor) = view.base.tensor() else { return };
         let shape = self.shape(tensor);
         if is_whole(view, shape) {
             return self.set(tensor, held);

@@ -78,9 +78,9 @@ impl<'a> Walk<'a> {
             return self.set(atomic.value, Held { form: None, ..held });
         }
         let value = View::whole(Base::Register(atomic.value), self.shape(atomic.value));
-        match atomic.memory.base {
-            Base::Global(_) => self.stored(op, &value, &atomic.memory, Some(atomic.op)),
-            Base::Shared(_) | Base::Register(_) => self.shared_atomic(op, &value, atomic),
+        match atomic.memory.base.tensor() {
+            None => self.stored(op, &value, &atomic.memory, Some(atomic.op)),
+            Some(_) => self.shared_atomic(op, &value, atomic),
         }
         if let Some(old) = atomic.old {
             let held = any(self, old);
@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
         let held = self.read(op, value);
         let shape = value.shape();
         self.scattered(op, (&held, &shape), &atomic.memory, Some(atomic.op));
-        let (Base::Shared(memory) | Base::Register(memory)) = atomic.memory.base else { return };
+        let Some(memory) = atomic.memory.base.tensor() else { return };
         let mut now = Held { pads: Vec::new(), form: None, ..held.clone() };
         now.data = Number::any(self.dtype(memory));
         let way = (op.id, Way::Atomic(atomic.op));

@@ -29,16 +29,14 @@ impl Advice {
         op: &Op,
         counters: &Counters,
     ) -> Advice {
-        let sectors = || match solved.solution().choices.get(&op.id) {
-            Some(Choice::Copy(copy)) if solved.is_narrow(copy) => {
+        let sectors = || match solved.solution().choices.get(&op.id).and_then(Choice::copy) {
+            Some(copy) if solved.is_narrow(copy) => {
                 let way = staging(db, instance, op.id).map(|way| solved.staged(&way));
                 let cause = format!("{} B an access: {}", copy.bytes, solved.narrow_cause(copy));
                 Some(way.map_or(cause.clone(), |way| format!("{cause}; {way}")))
             }
-            Some(Choice::Copy(_)) => {
-                Some("the rows of the tile are shorter than a sector or begin within one".to_owned())
-            }
-            _ => None,
+            Some(_) => Some("the rows of the tile are shorter than a sector or begin within one".to_owned()),
+            None => None,
         };
         let held = || {
             let program = solved.program();

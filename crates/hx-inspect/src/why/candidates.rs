@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use hx_tile::{
-    Choice, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, layout_text, summary_text,
-    unexplored_text,
+    Choice, OpId, Solution, TensorId, TileProgram, choice_text, layout_text, summary_text, unexplored_text,
 };
 
 /// Indentation of the lines below a candidate, up to its choices.
@@ -68,7 +67,7 @@ fn aspects(program: &TileProgram, solution: &Solution) -> BTreeMap<Aspect, Strin
     let mut out = BTreeMap::new();
     for id in program.tensor_ids() {
         let Some((text, _)) = layout_text(program, solution, id) else { continue };
-        let is_shared = matches!(program.tensor(id).kind, TensorKind::Shared { .. });
+        let is_shared = !program.tensor(id).is_register();
         out.insert(if is_shared { Aspect::Shared(id) } else { Aspect::Register(id) }, text);
     }
     for (op, _) in program.ops(1.0) {

@@ -14,8 +14,7 @@ use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
 use hx_target::{Catalogue, Target};
 use hx_tile::{
-    Base, Choice, CopyChoice, OpId, OpKind, OperandChoice, RearrangeChoice, Route, Solution, TileProgram,
-    View,
+    Choice, CopyChoice, OpId, OpKind, OperandChoice, RearrangeChoice, Route, Solution, TileProgram, View,
 };
 
 use super::instance::Checked;
@@ -94,7 +93,14 @@ fn copies(solution: &Solution) -> impl Iterator<Item = &CopyChoice> {
         Choice::Rearrange(RearrangeChoice { route: Route::Shared { store, load }, .. }) => {
             vec![&**store, &**load]
         }
-        _ => vec![],
+        Choice::Rearrange(_)
+        | Choice::Gemm(_)
+        | Choice::Convert(_)
+        | Choice::Map(_)
+        | Choice::Reduce(_)
+        | Choice::Slice(_)
+        | Choice::Scan(_)
+        | Choice::Bulk(_) => vec![],
     })
 }
 
@@ -138,19 +144,17 @@ fn multicast_name(row: &str) -> String {
 
 /// Returns the names of the copies that blocks of a cluster share.
 fn multicasts(solution: &Solution) -> impl Iterator<Item = String> {
-    let bulk = |choice: &Choice| match choice {
-        Choice::Bulk(bulk) => bulk.share.map(|_| multicast_name(bulk.row.name())),
-        _ => None,
+    let bulk = |choice: &Choice| {
+        let Choice::Bulk(bulk) = choice else { return None };
+        bulk.share.map(|_| multicast_name(bulk.row.name()))
     };
     solution.choices.values().filter_map(bulk)
 }
 
 /// Returns the forms in which products read their operands from shared memory: `a.k.128B`, `b.mn.64B`.
 fn forms(solution: &Solution) -> BTreeSet<String> {
-    let products = solution.choices.values().filter_map(|choice| match choice {
-        Choice::Gemm(gemm) => Some([("a", &gemm.a), ("b", &gemm.b)]),
-        _ => None,
-    });
+    let products =
+        solution.choices.values().filter_map(Choice::gemm).map(|gemm| [("a", &gemm.a), ("b", &gemm.b)]);
     let form = |(operand, choice): (&str, &OperandChoice)| match choice {
         OperandChoice::Descriptor { reach } => Some(format!("{operand}.{reach}")),
         OperandChoice::Registers(_) => None,
@@ -210,10 +214,7 @@ fn redistributions(program: &TileProgram, solution: &Solution) -> CodeAnswer {
 
 /// Returns the width in bytes of the narrowest access to the tensor, over all copies that move it.
 fn bytes_per_access(name: &str, program: &TileProgram, solution: &Solution) -> HostResult<CodeAnswer> {
-    let name_of = |view: &View| match view.base {
-        Base::Global(param) => program.tensor_param(param).map_or("", |p| p.name.as_str()),
-        Base::Shared(tensor) | Base::Register(tensor) => program.tensor(tensor).name.as_str(),
-    };
+    let name_of = |view: &View| program.base_name(view.base);
     let mut moved = BTreeSet::new();
     let mut narrowest: Option<u32> = None;
     for (op, _) in program.ops(1.0) {

@@ -281,8 +281,8 @@ impl Compilation<'_> {
             Memory::Shared(_) => None,
         };
         let shared = |a: &Address| match a.memory {
-            Memory::Shared(s) if (s as usize) < self.program.shared.len() => Some(s as usize),
-            _ => None,
+            Memory::Shared(s) => Some(s as usize).filter(|s| *s < self.program.shared.len()),
+            Memory::Global(_) => None,
         };
         let (Some(src), Some(dst)) = (global(&c.src), shared(&c.dst)) else {
             return self.malformed(format!("`{}` copies from a global to a shared tensor", c.row));

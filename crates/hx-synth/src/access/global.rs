@@ -4,7 +4,7 @@ use hx_dtype::DType;
 use hx_index::{Expr, Facts, gcd};
 use hx_layout::Layout;
 use hx_target::{Space, Target};
-use hx_tile::{Base, TensorParam, TileProgram, View, ViewMode};
+use hx_tile::{TensorParam, TileProgram, View, ViewMode};
 
 use super::alignment::{Alignment, Widest, because_of, by_way_of_bytes, parts_bytes};
 use super::{Access, Run, Transfer, vector};
@@ -14,10 +14,7 @@ use crate::search::pool::Pool;
 
 /// Returns the tensor parameter of a view of global memory; `None` for a view of another memory.
 pub(crate) fn param_of<'p>(program: &'p TileProgram, view: &View) -> Option<&'p TensorParam> {
-    match view.base {
-        Base::Global(p) => program.tensor_param(p),
-        _ => None,
-    }
+    program.tensor_param(view.base.param()?)
 }
 
 /// Returns the stride in memory of each mode of the view, in elements.

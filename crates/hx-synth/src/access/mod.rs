@@ -13,7 +13,7 @@ use std::cell::OnceCell;
 use hx_dtype::DType;
 use hx_layout::{Layout, LayoutError};
 use hx_target::{AtomicForm, CopyRow, Limits, Space, Target};
-use hx_tile::{Base, CopyChoice, Op, OpKind, Reason, TensorId, TileMode, View, modes_layout};
+use hx_tile::{CopyChoice, Op, OpKind, Reason, TensorId, TileMode, View, modes_layout};
 
 use crate::distribution::Placed;
 
@@ -48,7 +48,7 @@ impl<'p> Transfer<'p> {
 
     /// Returns the instructions for elements of this type, widest first. Elements that index tensors pick are moved one at a time.
     pub(crate) fn rows(&self, dtype: DType, target: Target) -> Vec<&'static CopyRow> {
-        let memory = if self.shared().is_some() { Space::Shared } else { Space::Global };
+        let memory = self.memory.base.space();
         let all: Vec<&'static CopyRow> = match self.atomic(dtype) {
             Some(form) => target.rows().atomics_of(form, memory).collect(),
             None if self.is_load => target.rows().copies_between(memory, Space::Register).collect(),
@@ -62,10 +62,7 @@ impl<'p> Transfer<'p> {
 
     /// Returns the shared tensor, if the memory is one.
     pub(crate) fn shared(&self) -> Option<TensorId> {
-        match self.memory.base {
-            Base::Shared(t) => Some(t),
-            _ => None,
-        }
+        self.memory.base.shared()
     }
 }
 

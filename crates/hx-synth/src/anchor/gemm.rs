@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_target::{Fragment, GemmRow, Target};
-use hx_tile::{Base, Op, OpKind, TensorId, TileMode, TileProgram, View, tile_modes};
+use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, View, tile_modes};
 
 use super::descriptor;
 use crate::distribution::{Tv, key, layout_of_table};
@@ -100,10 +100,7 @@ impl<'p> Gemm<'p> {
 
     /// Returns the element types of A, B and the accumulator; `None` if A or B lies in global memory.
     pub(crate) fn types(&self, program: &TileProgram) -> Option<[DType; 3]> {
-        let of = |view: &View| match view.base {
-            Base::Register(tensor) | Base::Shared(tensor) => Some(program.tensor(tensor).dtype),
-            Base::Global(_) => None,
-        };
+        let of = |view: &View| Some(program.tensor(view.base.tensor()?).dtype);
         Some([of(self.views[0])?, of(self.views[1])?, program.tensor(self.c).dtype])
     }
 }

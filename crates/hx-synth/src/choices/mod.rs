@@ -408,7 +408,7 @@ fn agreement(program: &TileProgram, solution: &Solution, buffer: &Buffer) -> Str
         let Some(op) = program.op(*op) else { continue };
         let row = match (by, solution.choices.get(&op.id)) {
             (By::Reach(..), Some(Choice::Gemm(choice))) => choice.row.get().name.as_str(),
-            _ => by.name(),
+            (by, _) => by.name(),
         };
         let of = match &op.kind {
             OpKind::CopyAsync { src, .. } => name_of(program, src.base),
@@ -457,13 +457,11 @@ fn exchanged(
     cycles: f64,
     solution: &mut Solution,
 ) {
-    let route = match solution.choices.remove(&op) {
-        Some(Choice::Copy(store)) => Route::Shared { store: Box::new(store), load: Box::new(copy) },
-        _ => {
-            solution.choices.insert(op, Choice::Copy(copy));
-            return;
-        }
+    let Some(Choice::Copy(store)) = solution.choices.remove(&op) else {
+        solution.choices.insert(op, Choice::Copy(copy));
+        return;
     };
+    let route = Route::Shared { store: Box::new(store), load: Box::new(copy) };
     let reason = Reason { text: route::differs(cx, known, [dst, src]), from: vec![] };
     solution.choices.insert(op, Choice::Rearrange(RearrangeChoice { route, cycles, reason }));
 }

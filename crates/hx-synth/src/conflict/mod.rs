@@ -8,7 +8,7 @@ mod repair;
 
 use std::collections::BTreeSet;
 
-use hx_tile::{OpId, OpKind, Stmt, TensorId, TensorKind, TileProgram};
+use hx_tile::{OpId, OpKind, Stmt, TensorId, TileProgram};
 
 pub use repair::Repair;
 
@@ -124,10 +124,7 @@ impl Tries<'_> {
 
 /// Returns all claims of a program.
 fn claims(program: &TileProgram) -> Vec<Claim> {
-    let is_pinned = |id: &TensorId| match &program.tensor(*id).kind {
-        TensorKind::Register { pinned } => pinned.is_some(),
-        TensorKind::Shared { pinned } => pinned.is_some(),
-    };
+    let is_pinned = |id: &TensorId| program.tensor(*id).kind.is_pinned();
     let mut claims: Vec<Claim> = program.tensor_ids().filter(is_pinned).map(Claim::Pin).collect();
     for (op, _) in program.ops(1.0) {
         if !matches!(op.kind, OpKind::Sync(_)) {
@@ -189,18 +186,11 @@ pub fn restricted(program: &TileProgram, claims: &[Claim]) -> TileProgram {
     let mut program = program.clone();
     for (number, tensor) in program.tensors.iter_mut().enumerate() {
         if !claims.contains(&Claim::Pin(TensorId(number as u32))) {
-            unpin(&mut tensor.kind);
+            tensor.kind.unpin();
         }
     }
     retain(&mut program.body, &claims);
     program
-}
-
-fn unpin(kind: &mut TensorKind) {
-    match kind {
-        TensorKind::Register { pinned } => *pinned = None,
-        TensorKind::Shared { pinned } => *pinned = None,
-    }
 }
 
 fn retain(body: &mut Vec<Stmt>, claims: &BTreeSet<Claim>) {

@@ -12,7 +12,7 @@ use hx_tile::{
     Base, Op, OpId, OpKind, Origin, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, View,
 };
 
-use super::{Claim, Tries, unpin};
+use super::{Claim, Tries};
 use crate::access::global::param_of;
 use crate::anchor::gemm::arrangements;
 use crate::checks::size::fits_registers;
@@ -264,7 +264,7 @@ fn other_threads(program: &TileProgram, tensor: TensorId) -> Option<Repair> {
 pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TileProgram> {
     let mut program = program.clone();
     match repair {
-        Repair::Unpin(tensor) => unpin(&mut program.tensors.get_mut(tensor.0 as usize)?.kind),
+        Repair::Unpin(tensor) => program.tensors.get_mut(tensor.0 as usize)?.kind.unpin(),
         Repair::Pin { tensor, layout } => {
             program.tensors.get_mut(tensor.0 as usize)?.kind =
                 TensorKind::Shared { pinned: Some(layout.clone()) };

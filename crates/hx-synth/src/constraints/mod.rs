@@ -11,7 +11,7 @@ pub(crate) mod worklist;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hx_tile::{Base, Map, Op, OpId, OpKind, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Base, Map, Op, OpId, OpKind, TensorId, TileProgram, View};
 
 use crate::access::Run;
 use crate::distribution::Tv;
@@ -79,12 +79,8 @@ pub(crate) struct System<'p> {
 impl<'p> System<'p> {
     /// Builds the constraints of a program. The rearrangements in `still` must not move values: their two sides are equal.
     pub(crate) fn of(program: &'p TileProgram, still: &BTreeSet<OpId>) -> System<'p> {
-        let pins = program.tensor_ids().filter_map(|tensor| match program.tensor(tensor).kind {
-            TensorKind::Register { pinned: Some(_) } | TensorKind::Shared { pinned: Some(_) } => {
-                Some(Demanded { op: None, constraint: Constraint::Pinned { tensor } })
-            }
-            _ => None,
-        });
+        let pinned = program.tensor_ids().filter(|tensor| program.tensor(*tensor).kind.is_pinned());
+        let pins = pinned.map(|tensor| Demanded { op: None, constraint: Constraint::Pinned { tensor } });
         let mut constraints: Vec<Demanded> = pins.collect();
         let mut ops = BTreeMap::new();
         for (op, _) in program.ops(1.0) {

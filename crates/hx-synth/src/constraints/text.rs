@@ -17,7 +17,7 @@ impl System<'_> {
 
     fn meets(&self, pin: &Constraint) -> Option<OpId> {
         let Constraint::Pinned { tensor } = pin else { return None };
-        let names = |base: &Base| matches!(base, Base::Shared(t) | Base::Register(t) if t == tensor);
+        let names = |base: &Base| base.tensor().as_ref() == Some(tensor);
         let meets = |d: &&Demanded| match &d.constraint {
             Constraint::Copy { register, memory } => register == tensor || names(memory),
             Constraint::Move { from, to } => names(from) || names(to),
@@ -31,10 +31,7 @@ impl System<'_> {
     }
 
     fn memory(&self, base: Base) -> &str {
-        match base {
-            Base::Global(p) => self.program.tensor_param(p).map_or("?", |p| &p.name),
-            Base::Shared(t) | Base::Register(t) => self.name(t),
-        }
+        self.program.base_name(base)
     }
 
     /// Returns the equations of a constraint, one string for each.
@@ -47,7 +44,7 @@ impl System<'_> {
                 TensorKind::Shared { pinned: Some(layout) } => {
                     format!("m_{} = {} (pinned)", self.name(*tensor), layout.source_form())
                 }
-                _ => String::new(),
+                TensorKind::Register { pinned: None } | TensorKind::Shared { pinned: None } => String::new(),
             },
             Constraint::Equal { a, b } => format!("f_{} = f_{}", self.name(*a), self.name(*b)),
             Constraint::Project { from, to, axes } => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_dtype::{DType, Operator};
 use hx_target::{GemmRow, Target};
 use hx_tile::{
-    Base, BulkChoice, Choice, Conflicts, CopyChoice, Cost, GemmChoice, Map, Op, OpId, OpKind, OperandChoice,
+    BulkChoice, Choice, Conflicts, CopyChoice, Cost, GemmChoice, Map, Op, OpId, OpKind, OperandChoice,
     ReduceChoice, Resource, Route, Scalar, ScanChoice, Solution, SyncOp, Takes, TensorId, TileProgram, View,
     coordinate,
 };
@@ -216,10 +216,7 @@ impl Recorder<'_> {
     }
 
     fn element_bits(&self, view: &View) -> u32 {
-        match view.base {
-            Base::Shared(t) | Base::Register(t) => self.program.tensor(t).dtype.bits(),
-            Base::Global(p) => self.program.tensor_param(p).map_or(0, |param| param.dtype.bits()),
-        }
+        self.program.base_dtype(view.base).map_or(0, DType::bits)
     }
 
     /// Returns the cost of an elementwise expression. A value that is the same for all elements, or for a row of them, is computed once. A

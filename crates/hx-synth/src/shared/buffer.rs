@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hx_layout::{Layout, Swizzle};
 use hx_target::ReachRow;
-use hx_tile::{Base, Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
+use hx_tile::{Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
 use rustc_hash::FxHashMap;
 
 use super::boxes::Boxes;
@@ -117,10 +117,7 @@ impl<'p> Use<'p> {
 
     /// Returns the shared tensor; `None` if the view shows another memory.
     pub(super) fn tensor(&self) -> Option<TensorId> {
-        match self.view.base {
-            Base::Shared(tensor) => Some(tensor),
-            _ => None,
-        }
+        self.view.base.shared()
     }
 }
 

@@ -425,7 +425,14 @@ fn alike(a: &Solution, b: &Solution) -> bool {
             .map(|choice| match choice {
                 Choice::Copy(c) => format!("{} {} {}", c.row, c.memory, c.register),
                 Choice::Gemm(g) => format!("{} {:?}", g.row, g.arrangement),
-                _ => String::new(),
+                // They follow from the layouts.
+                Choice::Convert(_)
+                | Choice::Map(_)
+                | Choice::Reduce(_)
+                | Choice::Rearrange(_)
+                | Choice::Slice(_)
+                | Choice::Scan(_)
+                | Choice::Bulk(_) => String::new(),
             })
             .collect()
     };

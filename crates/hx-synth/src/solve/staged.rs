@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Base, Choice, Move, Op, OpId, OpKind, Solution};
+use hx_tile::{Base, Move, Op, OpId, OpKind, Solution};
 
 use crate::failure::{Failure, FailureKind};
 use crate::solve::solver::Solver;
@@ -59,8 +59,5 @@ pub fn source_of_store(op: &Op) -> Option<Move> {
 }
 
 fn width_of(solution: &Solution, op: OpId) -> Option<u32> {
-    match solution.choices.get(&op)? {
-        Choice::Copy(copy) => Some(copy.bytes),
-        _ => None,
-    }
+    Some(solution.choices.get(&op)?.copy()?.bytes)
 }

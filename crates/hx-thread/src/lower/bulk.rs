@@ -113,14 +113,12 @@ impl Lowering<'_> {
         let elements: u32 = choice.extents.iter().product();
         let [global, shared] = sides(op).ok_or_else(|| self.error(op, "only copies have boxes"))?;
         let facts = self.facts_of(op);
-        let clipped = match (map, global.base) {
-            (Some(_), Base::Global(id)) => match self.program.tensor_param(id) {
-                Some(param) => global
-                    .box_end(param, self.program.target.rows().map.dims, &self.program.facts)
-                    .map_err(|why| self.error(op, &why))?,
-                None => None,
-            },
-            _ => None,
+        let param = map.and(global.base.param()).and_then(|id| self.program.tensor_param(id));
+        let clipped = match param {
+            Some(param) => global
+                .box_end(param, self.program.target.rows().map.dims, &self.program.facts)
+                .map_err(|why| self.error(op, &why))?,
+            None => None,
         };
         // For each mode of the tile: how many boxes of the block there are along it, the extent of each, and the first of them.
         let along = |dim: usize| choice.dims.iter().position(|own| *own == dim);

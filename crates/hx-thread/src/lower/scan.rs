@@ -429,11 +429,11 @@ impl Lowering<'_> {
 
     /// Returns how many elements of the memory for totals one group has.
     fn elements_to_meet(&self, s: &Scan<'_>) -> Result<i64, LowerError> {
-        let choice = match self.solution.choices.get(&s.op.id) {
-            Some(Choice::Scan(choice)) => choice.scratch.first(),
-            _ => None,
+        let Some(Choice::Scan(choice)) = self.solution.choices.get(&s.op.id) else {
+            return Err(self.error(s.op, "a scan without a choice"));
         };
-        let scratch = choice.ok_or_else(|| self.error(s.op, "no shared memory to meet in"))?;
+        let scratch =
+            choice.scratch.first().ok_or_else(|| self.error(s.op, "no shared memory to meet in"))?;
         let bits = s.dtypes.first().map_or(8, |dtype| i64::from(dtype.bits()).max(8));
         Ok(i64::from(scratch.bytes / self.program.groups_of(s.op)) * 8 / bits)
     }

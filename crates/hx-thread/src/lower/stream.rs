@@ -39,11 +39,8 @@ struct Fed<'p> {
 impl Lowering<'_> {
     /// Returns the copies that streams load slice by slice. They are lowered with their products.
     pub(super) fn streamed(choices: &BTreeMap<OpId, Choice>) -> BTreeSet<OpId> {
-        let loads = choices.values().filter_map(|choice| match choice {
-            Choice::Gemm(GemmChoice { stream, .. }) => stream.as_ref().map(|stream| stream.loads.clone()),
-            _ => None,
-        });
-        loads.flatten().collect()
+        let streams = choices.values().filter_map(|choice| choice.gemm()?.stream.as_ref());
+        streams.flat_map(|stream| stream.loads.clone()).collect()
     }
 
     /// Lowers a gemm together with the loads of its stream.

@@ -39,6 +39,13 @@ const GROWING: &[Growing] = &[
         elsewhere: &[],
     },
     Growing { enums: &["DType"], what: "element types", elsewhere: &[] },
+    Growing {
+        enums: &["Base", "Completion", "Memory", "MemorySpace", "Mem", "Proxy", "Space", "TensorKind"],
+        what: "memories, or of accesses to them",
+        elsewhere: &[],
+    },
+    // A host's generator of cases has a `Choice` of its own.
+    Growing { enums: &["Choice"], what: "choices", elsewhere: &["crates/hx-host/"] },
 ];
 
 /// Parts of the paths of tests, which the rule does not cover.

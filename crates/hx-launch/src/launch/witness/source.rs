@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use hx_sim::{Held, Witness, Wrote};
 use hx_thread::ThreadProgram;
-use hx_tile::{Access, Base, Distribution, Op, OpKind, Solution, TensorId, TileProgram};
+use hx_tile::{Access, Distribution, Op, OpKind, Solution, TensorId, TileProgram};
 
 /// A value of a register tensor.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +49,7 @@ pub fn stored_tensor(op: &Op) -> Option<TensorId> {
 
 /// Returns the tensor of an access to registers or to shared memory.
 fn local(access: &Access<'_>) -> Option<TensorId> {
-    match access.base() {
-        Base::Register(tensor) | Base::Shared(tensor) => Some(tensor),
-        Base::Global(_) => None,
-    }
+    access.base().tensor()
 }
 
 /// Returns the coordinate in the tile of value number `value` of a thread, given by its number in the block. `None` if the

@@ -55,18 +55,10 @@ impl<'a> Data<'a> {
 
     /// Returns the statement that defines `var` as the element of a tensor that `src` shows.
     pub(super) fn element(&self, var: &Symbol, src: &View) -> Stmt {
-        let (source, dtype, identity) = match src.base {
-            Base::Global(param) => {
-                let tensor = self.tile.tensor_param(param);
-                let name = tensor.map_or_else(String::new, |tensor| tensor.name.clone());
-                (name, tensor.map_or(DType::I64, |tensor| tensor.dtype), self.identity(src.base))
-            }
-            Base::Shared(tensor) | Base::Register(tensor) => {
-                let tensor = self.tile.tensor(tensor);
-                (tensor.name.clone(), tensor.dtype, self.identity(src.base))
-            }
-        };
-        let number = Number::Element { source, at: src.offsets.clone(), dtype, identity };
+        let source = self.tile.base_name(src.base).to_owned();
+        let dtype = self.tile.base_dtype(src.base).unwrap_or(DType::I64);
+        let number =
+            Number::Element { source, at: src.offsets.clone(), dtype, identity: self.identity(src.base) };
         Stmt::Number { var: var.clone(), changes: false, number }
     }
 
