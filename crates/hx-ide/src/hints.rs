@@ -187,7 +187,7 @@ fn dedup(mut texts: Vec<String>) -> Vec<String> {
 pub(crate) fn layout_tooltip(solved: &Solved<'_>, id: TensorId) -> Option<String> {
     let tensor = solved.tensor(id);
     let layout = solved.layout(id)?;
-    let space = if tensor.is_register() { "register" } else { "shared" };
+    let space = tensor.kind.space().name();
     let mut text =
         format!("```hx\n{}: {space} {}{:?}\n{layout}\n```\n", tensor.name, tensor.dtype, tensor.shape);
     if let Some(d) = solved.solution.registers.get(&id) {

@@ -132,7 +132,7 @@ pub(crate) fn tensor_layout(solved: &Solved<'_>, id: TensorId) -> Option<TensorL
     let reason = solved.reason(id)?;
     Some(TensorLayout {
         name: tensor.name.clone(),
-        space: if tensor.is_register() { "register" } else { "shared" },
+        space: tensor.kind.space().name(),
         dtype: tensor.dtype.to_string(),
         shape: tensor.shape.clone(),
         alias: solved.alias(id)?,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use hx_dtype::{AtomicOp, DType};
 use hx_index::Symbol;
 use hx_layout::Swizzle;
-use hx_target::{AsynchronousAccess, Completion, Target};
+use hx_target::{AsynchronousAccess, Completion, Form, Target};
 use hx_tensor_map::TensorMap;
 use hx_thread::{Arrivals, Fence, LogEntry, Waiters, Warps};
 use hx_tile::{MemoryOrder, OpId, Origin};
@@ -535,6 +535,7 @@ pub(crate) struct Product {
     /// Positions in `C[m][n]`, n fastest.
     pub(crate) c: Vec<u32>,
     pub(crate) types: [DType; 3],
+    pub(crate) form: Form,
 }
 
 #[derive(Debug)]

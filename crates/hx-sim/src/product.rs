@@ -6,12 +6,12 @@
 
 use std::collections::VecDeque;
 
-use hx_target::{AsynchronousAccess, Form, Space};
+use hx_target::{AsynchronousAccess, Space};
 use hx_thread::Mark;
 
 use crate::arith::{Lanes, product};
 use crate::block::Block;
-use crate::code::{Factor, MultiplyAsync, Operand, Regs, SiteId};
+use crate::code::{Factor, MultiplyAsync, Operand, Product, Regs, SiteId};
 use crate::error::{Fault, SimError};
 use crate::shared::Touch;
 use crate::trace::Kind;
@@ -61,9 +61,11 @@ impl Issued<'_> {
     }
 }
 
-/// Returns the asynchronous access by which products read operands in shared memory.
-fn operand_access() -> AsynchronousAccess {
-    Form::Product.asynchronous().access(Space::Shared)
+impl Product {
+    /// Returns the access by which the instruction reads operands in shared memory.
+    fn operand_access(&self) -> AsynchronousAccess {
+        self.form.asynchronous().access(Space::Shared)
+    }
 }
 
 impl<'a> Block<'a> {
@@ -175,7 +177,7 @@ impl<'a> Block<'a> {
         }
         let start =
             self.descriptor_start(operand, start).map_err(|fault| self.error(m.site, Some(first), fault))?;
-        let epoch = self.now(first, m.row.lanes as u16).through(operand_access().proxy);
+        let epoch = self.now(first, m.row.lanes as u16).through(m.row.operand_access().proxy);
         for chunk in &operand.chunks {
             let at = operand.swizzle.apply(start as i64 + chunk) as usize;
             let touch = Touch { at, len: Operand::CHUNK, tensor: operand.tensor, epoch, site: m.site };
@@ -309,7 +311,7 @@ impl<'a> Block<'a> {
             if self.trace.is_some() {
                 self.trace_registers(m.site, &m.c, issued.bases[0]);
             }
-            let epoch = self.now(first, m.row.lanes as u16).through(operand_access().proxy);
+            let epoch = self.now(first, m.row.lanes as u16).through(m.row.operand_access().proxy);
             let mark = Mark { epoch, by: m.site };
             let [a_start, b_start] = issued.starts[group];
             let a = match &m.a {

@@ -44,7 +44,7 @@ pub use reach::{Field, ReachMode, ReachRow, Reached, ReachedStride};
 pub use registers::{RegisterError, Share, share_registers};
 pub use row::{Named, Row};
 pub use row_kind::{Kind, row};
-pub use space::Space;
+pub use space::{Addressing, Allocation, Holder, Space, SpaceRow};
 pub use swizzle::SwizzleMode;
 pub use target::{Description, Forward, Target};
 

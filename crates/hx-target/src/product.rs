@@ -3,7 +3,7 @@
 use hx_layout::Layout;
 use serde::Deserialize;
 
-use crate::{Feature, Fragment, Operand};
+use crate::{Feature, Form, Fragment, Mode, Operand, Space};
 
 /// An instruction that computes `C[m, n] += A[m, k] · B[n, k]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -15,12 +15,11 @@ pub struct GemmRow {
     pub threads: u32,
     pub a: Operand,
     pub b: Operand,
-    /// The accumulator, always in registers.
+    /// The accumulator, in the memory that the form of the instruction updates.
     pub c: Fragment,
-    /// The kind of group to which the threads of an asynchronous instruction commit it before they wait for it; `None` for
-    /// other instructions.
-    #[serde(default)]
-    pub group: Option<String>,
+    /// The form of the instruction, by which the table of asynchronous instructions lists its accesses and their completions.
+    #[serde(default = "product")]
+    pub form: Form,
     /// Cycles for which the instruction keeps its unit.
     pub issue: f64,
     /// Cycles until the result can be used.
@@ -40,7 +39,20 @@ pub struct GemmRow {
     pub is_swapped: bool,
 }
 
+fn product() -> Form {
+    Form::Product
+}
+
 impl GemmRow {
+    /// Returns the memory of the accumulator.
+    ///
+    /// # Panics
+    /// If the form updates no memory, which a test excludes.
+    pub fn accumulates_in(&self) -> Space {
+        let update = self.form.asynchronous().accesses.iter().find(|access| access.mode == Mode::Update);
+        update.unwrap_or_else(|| panic!("`{}` updates no memory", self.name)).space
+    }
+
     /// Returns the fragments of A and B, if the instruction can read both from registers; otherwise `None`.
     pub fn fragments(&self) -> Option<[&Fragment; 2]> {
         Some([self.a.fragment()?, self.b.fragment()?])

@@ -106,7 +106,7 @@ impl Leaf {
                 Description::row(row.name()).form(row.form()).at(address, Space::Shared)
             }
             Leaf::MultiplyAsync(product) => {
-                let described = Description::row(product.row.name()).form(Form::Product);
+                let described = Description::row(product.row.name()).form(product.row.form);
                 let operands = product.descriptors();
                 operands.fold(described, |described, operand| described.at(&operand.start, Space::Shared))
             }

@@ -388,7 +388,7 @@ impl OpKind {
                         None => None,
                     };
                     let bases = std::iter::once(&mut view.base).chain(table);
-                    bases.filter_map(Base::tensor_mut).for_each(see);
+                    bases.filter_map(Base::tensor_mut).for_each(&mut *see);
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{Space, Target};
+use hx_target::{Allocation, Space, Target};
 
 use crate::{
     Atomic, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar, Scope, ScopeId,
@@ -482,6 +482,11 @@ impl Tensor {
     /// Returns the number of elements.
     pub fn size(&self) -> i64 {
         self.shape.iter().product()
+    }
+
+    /// Returns who reserves the memory of the tensor.
+    pub fn allocation(&self) -> Allocation {
+        self.kind.space().row().allocation
     }
 
     /// Reports whether each thread holds its elements in registers. Otherwise they have an address in a memory.

@@ -11,6 +11,7 @@ impl Check<'_> {
         let row = g.row.get();
         let types = [c, a, b].map(|t| self.program.tensor(t).dtype);
         if types != [row.c.dtype, row.a.dtype(), row.b.dtype()]
+            || self.program.tensor(c).kind.space() != row.accumulates_in()
             || !g.row.is_of(&self.program.target.rows().gemms)
         {
             return Err(format!("`{}` does not multiply these types on {}", row.name, self.program.target));
@@ -48,6 +49,7 @@ impl Check<'_> {
         let dtype = |tensor: Option<TensorId>| tensor.map(|tensor| self.program.tensor(tensor).dtype);
         let types = [Some(c), operands[0].tensor(), operands[1].tensor()].map(dtype);
         if types != [row.c.dtype, row.a.dtype(), row.b.dtype()].map(Some)
+            || self.program.tensor(c).kind.space() != row.accumulates_in()
             || !g.row.is_of(&self.program.target.rows().gemms)
         {
             return Err(format!("`{}` does not multiply these types on {}", row.name, self.program.target));

@@ -400,5 +400,6 @@ pub(super) fn enumerate(row: &GemmRow, [a_fragment, b_fragment]: [Option<&Fragme
         b: b_fragment.map_or_else(Vec::new, |b| table(&b.layout, &|e| (e / n) * n + e % n)),
         c: table(&row.c.layout, &|e| (e % m) * n + e / m),
         types: [row.c.dtype, row.a.dtype(), row.b.dtype()],
+        form: row.form,
     }
 }

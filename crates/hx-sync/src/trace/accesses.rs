@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hx_index::{Cond, Expr, gcd};
-use hx_target::{CopyRow, Form, Space};
+use hx_target::{CopyRow, Space};
 use hx_thread::{Address, AsyncCopy, AtomicUse, Memory, MultiplyAsync, Transfer};
 use hx_tile::{Completion, MemoryOrder};
 
@@ -54,7 +54,7 @@ impl<'a> Tracer<'a, '_> {
     /// Records the elements that the groups of threads read by descriptor.
     pub(super) fn product(&mut self, product: &'a MultiplyAsync, out: &mut Vec<Event>) {
         let row = product.row;
-        let completion = Form::Product.asynchronous().access(Space::Shared).until;
+        let completion = row.form.asynchronous().access(Space::Shared).until;
         for (descriptor, runs) in self.reads.operands(product, self.program).iter() {
             let Memory::Shared(buffer) = descriptor.start.memory else { continue };
             let buffer = buffer as usize;

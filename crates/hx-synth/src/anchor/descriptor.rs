@@ -1,8 +1,8 @@
 //! Products whose instructions read B from shared memory by descriptor, and A from there or from registers. All threads of a
 //! group execute one instruction together.
 
-use hx_target::GemmRow;
-use hx_tile::{Base, TileProgram, View};
+use hx_target::{Addressing, GemmRow};
+use hx_tile::{TileProgram, View};
 
 use super::gemm::{Gemm, Tiling, arranged, arrangements, tile_with};
 use crate::cost;
@@ -65,7 +65,8 @@ fn ways(program: &TileProgram, gemm: &Gemm<'_>, loads_a: bool) -> Vec<(&'static 
     let target = program.target;
     let (Some(types), None) = (gemm.types(program), gemm.shape.batch) else { return Vec::new() };
     let threads = i64::from(program.threads_of(gemm.op));
-    let mut rows: Vec<&'static GemmRow> = target.rows().gemms_by_descriptor(types).collect();
+    let rows = target.rows().gemms_by_descriptor(types);
+    let mut rows: Vec<&'static GemmRow> = rows.filter(|row| gemm.accumulates(program, row)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.shape[1]));
     let Some(first) = rows.first() else { return Vec::new() };
     let (lanes, [im, _, ik]) = (i64::from(first.threads), first.shape);
@@ -102,9 +103,11 @@ fn registers(program: &TileProgram) -> i64 {
 /// Reports whether the instruction can read an operand where it is: from registers, or from shared memory under some layout.
 fn is_read(program: &TileProgram, gemm: &Gemm<'_>, row: &'static GemmRow, operand: usize) -> bool {
     let view = gemm.views[operand];
-    match view.base {
-        Base::Shared(tensor) => is_reached(program, tensor, view, &Issued::of(program.target, row, operand)),
-        Base::Register(_) => operand == 0,
-        Base::Global(_) => false,
+    let space = view.base.space();
+    match view.base.tensor() {
+        Some(tensor) if space.row().addressed.contains(&Addressing::Descriptor) => {
+            is_reached(program, tensor, view, &Issued::of(program.target, row, operand))
+        }
+        Some(_) | None => space.is_held() && operand == 0,
     }
 }

@@ -98,6 +98,11 @@ impl<'p> Gemm<'p> {
         [Some(self.c), a, b]
     }
 
+    /// Reports whether an instruction accumulates in the memory that holds the accumulator.
+    pub(crate) fn accumulates(&self, program: &TileProgram, row: &GemmRow) -> bool {
+        row.accumulates_in() == program.tensor(self.c).kind.space()
+    }
+
     /// Returns the element types of A, B and the accumulator; `None` if A or B lies in global memory.
     pub(crate) fn types(&self, program: &TileProgram) -> Option<[DType; 3]> {
         let of = |view: &View| Some(program.tensor(view.base.tensor()?).dtype);
@@ -140,7 +145,8 @@ pub(crate) fn tilings(
     }
     let mut out = Vec::new();
     let mut refused = Vec::new();
-    for row in target.rows().gemms_of(dtypes[0], dtypes[1], dtypes[2]).filter(|row| row.suits([m, n])) {
+    let rows = target.rows().gemms_of(dtypes[0], dtypes[1], dtypes[2]);
+    for row in rows.filter(|row| row.suits([m, n]) && gemm.accumulates(program, row)) {
         if let Some(why) = refusal(row, k, threads) {
             refused.push(Help { text: why, of_warps: false });
             continue;
@@ -196,7 +202,8 @@ fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
 pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op) -> Vec<String> {
     let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
     let Some([a, b, c]) = gemm.types(program) else { return Vec::new() };
-    let rows = program.target.rows().gemms_of(a, b, c).filter(|row| row.threads > 1 && !row.is_swapped);
+    let rows = program.target.rows().gemms_of(a, b, c);
+    let rows = rows.filter(|row| row.threads > 1 && !row.is_swapped && gemm.accumulates(program, row));
     let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.threads_of(op))));
     refused.collect::<Option<Vec<String>>>().unwrap_or_default()
 }

@@ -6,7 +6,7 @@ pub(crate) mod stream;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hx_target::{CopyRow, GemmRow, ReachRow, Row};
+use hx_target::{Allocation, CopyRow, GemmRow, ReachRow, Row};
 use hx_tile::{
     Base, BulkChoice, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind,
     OperandChoice, RearrangeChoice, Reason, Route, ScopeId, SharedLayout, Solution, TensorId, TensorKind,
@@ -248,7 +248,7 @@ pub(crate) fn uses<'p>(
     let program = cx.program();
     let ops = program.ops(component::UNKNOWN_TRIPS);
     let mut uses: BTreeMap<TensorId, Vec<shared::Use<'_>>> = BTreeMap::new();
-    for tensor in program.tensor_ids().filter(|t| !program.tensor(*t).is_register()) {
+    for tensor in program.tensor_ids().filter(|t| program.tensor(*t).allocation() == Allocation::Launch) {
         uses.insert(tensor, Vec::new());
     }
     let mut held_up: BTreeMap<OpId, f64> = BTreeMap::new();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::{CopyRow, ExchangeRow, GemmRow, Space, Target};
+use hx_target::{Allocation, CopyRow, ExchangeRow, GemmRow, Space, Target};
 use hx_tile::{SUM_CHUNK, Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
@@ -241,7 +241,8 @@ pub(crate) fn drain(program: &TileProgram, registers: i64) -> f64 {
     let limits = &target.limits;
     let most = i64::from(limits.registers_per_thread);
     let registers = registers.saturating_add(target.costs().other_registers).clamp(1, most) as u32;
-    let shared = program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| !tensor.is_register());
+    let tensors = program.tensor_ids().map(|id| program.tensor(id));
+    let shared = tensors.filter(|tensor| tensor.allocation() == Allocation::Launch);
     let shared: i64 =
         shared.map(|tensor| tensor.size().saturating_mul(i64::from(tensor.dtype.bits())) / 8).sum();
     let shared = shared.clamp(0, i64::from(limits.shared_bytes)) as u32;

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
+use hx_target::Space;
 use hx_tile::{Demand, OpKind, TensorId, TensorKind, TileProgram};
 
 use crate::search::pool::Pool;
@@ -54,7 +55,7 @@ impl<'s> Solver<'s> {
     /// Reports whether a collective copy may serve some access to shared memory. An exchange adds such accesses.
     pub(crate) fn has_collective(&self) -> bool {
         let rows = || self.program.target.rows().copies.iter().filter(|row| row.is_collective());
-        let shared = |id: &TensorId| !self.program.tensor(*id).is_register();
+        let shared = |id: &TensorId| self.program.tensor(*id).kind.space() == Space::Shared;
         let exchanges =
             self.program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Rearrange { .. }));
         exchanges

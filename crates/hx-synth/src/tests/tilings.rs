@@ -292,7 +292,7 @@ fn warp_group(shape: [i64; 3], a: &str, b: &str, c: &str) -> &'static GemmRow {
         issue: 1.0,
         latency: 1.0,
         needs: None,
-        group: None,
+        form: hx_target::Form::Product,
         ptx_registers: None,
         ptx: String::new(),
         is_swapped: false,

@@ -6,7 +6,7 @@ use expect_test::expect;
 
 use super::catalogue;
 use crate::asynchronous::table;
-use crate::{Completion, Form};
+use crate::{Addressing, Completion, Form, Proxy, Space, space};
 
 #[test]
 fn every_asynchronous_row_has_a_form_and_every_form_rows() {
@@ -24,6 +24,9 @@ fn every_asynchronous_row_has_a_form_and_every_form_rows() {
         if let Some(bulk) = c.bulk(name) {
             assert_eq!(forms, [bulk.form()], "{name}");
         }
+        if let Some(gemm) = c.gemm(name) {
+            assert_eq!(forms, [gemm.form], "{name}");
+        }
     }
     for form in Form::ALL {
         let entry = form.asynchronous();
@@ -32,6 +35,26 @@ fn every_asynchronous_row_has_a_form_and_every_form_rows() {
         }
     }
     assert_eq!(table().len(), Form::ALL.len());
+}
+
+#[test]
+fn the_table_of_memories_is_complete_and_accesses_agree_with_it() {
+    let memories = [Space::Global, Space::Shared, Space::Register];
+    assert_eq!(space::table().len(), memories.len());
+    for memory in memories {
+        assert_eq!(memory.row().space, memory);
+    }
+    // A value has no address, and what is addressed is no value.
+    assert!(space::table().iter().all(|row| row.addressed.is_empty() == row.space.is_held()));
+    for row in &catalogue().gemms {
+        assert_eq!(row.accumulates_in(), Space::Register, "{}", row.name);
+        let by_descriptor = row.form.asynchronous().access(Space::Shared).proxy == Proxy::Asynchronous;
+        assert!(
+            by_descriptor && Space::Shared.row().addressed.contains(&Addressing::Descriptor),
+            "{}",
+            row.name
+        );
+    }
 }
 
 #[test]

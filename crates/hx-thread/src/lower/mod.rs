@@ -31,7 +31,7 @@ mod zero;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Expr, Facts, Symbol};
-use hx_target::Target;
+use hx_target::{Allocation, Target};
 use hx_tile::{
     Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, OperandChoice, Param as TileParam, Products, Rounds,
     ScopeId, Solution, Stmt as TileStmt, SyncOp, TensorId, TileProgram,
@@ -229,8 +229,8 @@ impl<'p> Lowering<'p> {
     ) -> Lowering<'p> {
         // An operand that is read by descriptor needs no registers for its load.
         let unloaded = program.unloaded();
-        let numbered = |register: bool| {
-            let is_of = |t: &TensorId| program.tensor(*t).is_register() == register && !unloaded.contains(t);
+        let numbered = |by: Allocation| {
+            let is_of = |t: &TensorId| program.tensor(*t).allocation() == by && !unloaded.contains(t);
             program.tensor_ids().filter(is_of).zip(0u32..).collect::<Vec<_>>().into_iter()
         };
         let pipes = pipe::Pipes::new(program, solution);
@@ -243,8 +243,9 @@ impl<'p> Lowering<'p> {
             facts
         });
         let facts = facts.collect();
-        let arrays: BTreeMap<TensorId, RegId> = numbered(true).map(|(t, i)| (t, RegId(i))).collect();
-        let buffers: BTreeMap<TensorId, u32> = numbered(false).collect();
+        let arrays: BTreeMap<TensorId, RegId> =
+            numbered(Allocation::Compiler).map(|(t, i)| (t, RegId(i))).collect();
+        let buffers: BTreeMap<TensorId, u32> = numbered(Allocation::Launch).collect();
         let (mut temporaries, mut scratch) = (BTreeMap::new(), BTreeMap::new());
         let (mut next_array, mut next_buffer) = (arrays.len() as u32, buffers.len() as u32);
         let all = program.ops(1.0).into_iter();
