@@ -7,7 +7,9 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{ExprId, Name, Pat, PatId, Stmt as HirStmt};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Base, Counter, CounterId, Op, ParamId, Requirement, Rounds, ScopeId, Stmt, TileProgram};
+use hx_tile::{
+    Base, Control, Counter, CounterId, Op, ParamId, Requirement, Rounds, ScopeId, Stmt, TileProgram,
+};
 
 use crate::OriginPlace;
 use crate::cx::{Around, Cx, MadeCounter};
@@ -145,7 +147,7 @@ impl<'db> Cx<'db> {
         if !stmts.is_empty() {
             let counter = self.counter_id(made);
             let rounds = Rounds::Drawn { counter, scope: self.scope, origin: self.origin(iterable) };
-            self.push(Stmt::For { var, rounds, body: stmts });
+            self.push(Stmt::Control(Control::For { var, rounds, body: stmts }));
         }
         result
     }

@@ -9,8 +9,8 @@ use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_target::Target;
 use hx_tile::{
-    Base, Counter, CounterId, Op, OpId, OpKind, Origin, Param, ParamId, Picked, Pipe, PipeId, Requirement,
-    Scope, ScopeId, Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
+    Base, Counter, CounterId, Leaf, Op, OpId, OpKind, Origin, Param, ParamId, Picked, Pipe, PipeId,
+    Requirement, Scope, ScopeId, Stmt, Tensor as TileTensor, TensorId, TensorKind, Turns, View,
 };
 
 use crate::chunks::Chunks;
@@ -314,7 +314,7 @@ impl<'db> Cx<'db> {
         let origin = self.origin(at);
         self.record_made(&kind, origin);
         let op = Op { id: self.next_op(), kind, scope: self.scope, origin };
-        self.push(Stmt::Op(op));
+        self.push(Stmt::Leaf(Leaf::Op(op)));
     }
 
     /// Returns the number of the next operation.

@@ -7,7 +7,7 @@ use hx_base::codes;
 use hx_dtype::{Class, DType, Operator};
 use hx_hir::{CmpOp, ExprId};
 use hx_index::{CmpOp as IndexCmp, Cond, Expr};
-use hx_tile::{Map, OpKind, Scalar, Stmt, TensorId};
+use hx_tile::{Leaf, Map, OpKind, Scalar, Stmt, TensorId};
 
 use crate::bit_operator::on_bits;
 use crate::cx::{Cx, shape_text};
@@ -343,7 +343,7 @@ impl Cx<'_> {
 
 fn writes(stmts: &[Stmt], id: TensorId) -> bool {
     stmts.iter().any(|stmt| match stmt {
-        Stmt::Op(op) => op.kind.writes(id),
+        Stmt::Leaf(Leaf::Op(op)) => op.kind.writes(id),
         control => control.bodies().any(|body| writes(body, id)),
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::AtomicOp;
-use hx_tile::{Op, OpId, OpKind, Stmt, Tensor, TensorId};
+use hx_tile::{Leaf, Op, OpId, OpKind, Stmt, Tensor, TensorId};
 
 /// Drops unused results of atomic accesses and tensors that no operation uses, and renumbers tensors and operations in order.
 /// Returns the tensors that remain.
@@ -67,7 +67,7 @@ fn drop_unused_olds(body: &mut [Stmt]) {
 fn visit(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
     for stmt in stmts {
         match stmt {
-            Stmt::Op(op) => f(op),
+            Stmt::Leaf(Leaf::Op(op)) => f(op),
             control => control.bodies_mut().for_each(|body| visit(body, f)),
         }
     }

@@ -7,7 +7,7 @@ use hx_base::{Applicability, codes};
 use hx_dtype::{Class, DType};
 use hx_hir::{Expr as HirExpr, ExprId};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Base, Param, Stmt, View};
+use hx_tile::{Base, Leaf, Param, Stmt, View};
 
 use crate::cx::{Cx, shape_text};
 use crate::error::{Insertion, Lower, LowerFix};
@@ -230,7 +230,7 @@ impl Cx<'_> {
             picked: None,
         };
         let origin = self.origin(id);
-        self.push(Stmt::LoadScalar { var: var.clone(), src, origin });
+        self.push(Stmt::Leaf(Leaf::LoadScalar { var: var.clone(), src, origin }));
         self.number_of(&var, dtype)
     }
 

@@ -6,7 +6,7 @@
 use hx_base::codes;
 use hx_hir::{ExprId, Pat, PatId, Resolution, StmtKind};
 use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Symbol};
-use hx_tile::{Rounds, Stmt};
+use hx_tile::{Control, Rounds, Stmt};
 
 use crate::cx::Cx;
 use crate::error::{Lower, Place};
@@ -58,21 +58,29 @@ impl Cx<'_> {
         let (var, peel, stmts) = self.half(pat, body, (&start, &end), (first_inside, None))?;
         let Some(bound) = peel.bound else {
             if !stmts.is_empty() {
-                self.push(Stmt::For { var, rounds: Rounds::Range { start, end, unroll }, body: stmts });
+                self.push(Stmt::Control(Control::For {
+                    var,
+                    rounds: Rounds::Range { start, end, unroll },
+                    body: stmts,
+                }));
             }
             return if peel.decided { Ok(()) } else { self.nothing_to_peel(pat, iterable, peel.other) };
         };
         let middle = start.maximum(&end.minimum(&bound, &self.facts), &self.facts);
         if !stmts.is_empty() {
             let rounds = Rounds::Range { start, end: middle.clone(), unroll };
-            self.push(Stmt::For { var, rounds, body: stmts });
+            self.push(Stmt::Control(Control::For { var, rounds, body: stmts }));
         }
         if self.facts.proves_le(&end, &middle) {
             return Ok(());
         }
         let (var, _, stmts) = self.half(pat, body, (&middle, &end), (first_inside, Some(bound)))?;
         if !stmts.is_empty() {
-            self.push(Stmt::For { var, rounds: Rounds::Range { start: middle, end, unroll }, body: stmts });
+            self.push(Stmt::Control(Control::For {
+                var,
+                rounds: Rounds::Range { start: middle, end, unroll },
+                body: stmts,
+            }));
         }
         Ok(())
     }

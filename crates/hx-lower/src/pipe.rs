@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use hx_base::codes;
 use hx_hir::{Arg, Builtin, ExprId, Method, Name, Ty, builtin_params};
 use hx_index::{Expr, Symbol};
-use hx_tile::{Op, OpKind, Origin, Pipe, PipeId, Stmt, SyncOp, TileProgram, stages_held};
+use hx_tile::{Control, Leaf, Op, OpKind, Origin, Pipe, PipeId, Stmt, SyncOp, TileProgram, stages_held};
 
 use crate::OriginPlace;
 use crate::cx::Cx;
@@ -169,28 +169,26 @@ impl Check<'_> {
     fn body(&mut self, body: &[Stmt], acquired: &mut BTreeMap<PipeId, Acquired>) {
         for stmt in body {
             match stmt {
-                Stmt::Op(op) => self.op(op, acquired),
-                Stmt::For { rounds, body, .. } => {
+                Stmt::Leaf(Leaf::Op(op)) => self.op(op, acquired),
+                Stmt::Control(Control::For { rounds, body, .. }) => {
                     let why = match rounds.count() {
                         Some(1..) => None,
                         Some(_) | None => Some("in a loop whose number of rounds a launch decides"),
                     };
                     self.nested(&[body], why, acquired);
                 }
-                Stmt::While { body, .. } => self.nested(&[body], Some("in a `while`"), acquired),
-                Stmt::If { then, otherwise, .. } => {
+                Stmt::Control(Control::While { body, .. }) => {
+                    self.nested(&[body], Some("in a `while`"), acquired)
+                }
+                Stmt::Control(Control::If { then, otherwise, .. }) => {
                     self.nested(&[then, otherwise], Some("under a condition"), acquired);
                 }
-                Stmt::Roles(roles) => {
+                Stmt::Control(Control::Roles(roles)) => {
                     for role in roles {
                         self.nested(&[&role.body], None, &mut BTreeMap::new());
                     }
                 }
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LoadScalar { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. } => {}
+                Stmt::Leaf(_) => {}
             }
         }
     }

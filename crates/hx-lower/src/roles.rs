@@ -6,7 +6,8 @@ use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
 use hx_target::{Feature, RegisterError, Share, share_registers};
 use hx_tile::{
-    Base, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, SyncOp, TensorId, TensorKind, Turns, TurnsId,
+    Base, Control, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, SyncOp, TensorId, TensorKind, Turns,
+    TurnsId,
 };
 
 use crate::cx::Cx;
@@ -156,7 +157,7 @@ impl Cx<'_> {
             result = result.and(done);
             lowered.push(role);
         }
-        self.push(Stmt::Roles(lowered));
+        self.push(Stmt::Control(Control::Roles(lowered)));
         result.and_then(|()| self.expect_barriers(roles))
     }
 

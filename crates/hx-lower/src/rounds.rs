@@ -7,7 +7,7 @@
 use hx_hir::{Builtin, CommonFn, Expr as HirExpr, ExprId, Resolution};
 use hx_index::Expr;
 
-use hx_tile::{Base, Picked, Rounds, ScopeId, Stmt};
+use hx_tile::{Base, Control, Picked, Rounds, ScopeId, Stmt};
 
 use crate::chunks::{Chunks, cut};
 use crate::cx::Cx;
@@ -107,7 +107,11 @@ impl Cx<'_> {
             self.facts.at_most(var.clone(), Expr::constant(full - 1));
             let first = Expr::symbol(var.clone()).scale(step);
             let (result, body) = self.nested(|cx| along(cx, first, step));
-            self.push(Stmt::For { var, rounds: Rounds::Range { start, end, unroll: false }, body });
+            self.push(Stmt::Control(Control::For {
+                var,
+                rounds: Rounds::Range { start, end, unroll: false },
+                body,
+            }));
             result?;
         }
         if rest > 0 { along(self, Expr::constant(full * step), rest) } else { Ok(()) }

@@ -7,7 +7,7 @@ use hx_hir::{
     TypeRefId,
 };
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{OpKind, Rounds, Scalar, Stmt};
+use hx_tile::{Control, Leaf, OpKind, Rounds, Scalar, Stmt};
 
 use crate::cx::{Cx, Variable};
 use crate::error::{At, Lower};
@@ -232,7 +232,7 @@ impl Cx<'_> {
             (Some(Variable { symbol: var, dtype: Some(dtype) }), new) => {
                 let value = self.as_number(value, new, dtype)?;
                 self.changed(&var, range_of_type(Some(dtype)));
-                self.push(Stmt::AssignNumber { var, value });
+                self.push(Stmt::Leaf(Leaf::AssignNumber { var, value }));
             }
             (_, new) => {
                 let new = self.freeze(new);
@@ -278,7 +278,7 @@ impl Cx<'_> {
         match variable {
             Some(Variable { symbol: var, dtype }) => {
                 self.assigned(&var, &new.value, dtype);
-                self.push(Stmt::Assign { var, value: new.value });
+                self.push(Stmt::Leaf(Leaf::Assign { var, value: new.value }));
             }
             None => {
                 let new = self.freeze(new.into_value());
@@ -374,7 +374,11 @@ impl Cx<'_> {
         let var = self.counter(pat, &start, &end);
         let (result, stmts) = self.rounds(pat, &var, body);
         if !stmts.is_empty() {
-            self.push(Stmt::For { var, rounds: Rounds::Range { start, end, unroll }, body: stmts });
+            self.push(Stmt::Control(Control::For {
+                var,
+                rounds: Rounds::Range { start, end, unroll },
+                body: stmts,
+            }));
         }
         result
     }
@@ -423,20 +427,23 @@ impl Cx<'_> {
             let stated = self.enter_branch(&cond);
             let (result, stmts) = self.nested(|cx| cx.eval(body).map(|_| ()));
             self.leave_branch(&stated, &before);
-            self.push(Stmt::While { cond, body: stmts, origin });
+            self.push(Stmt::Control(Control::While { cond, body: stmts, origin }));
             return result;
         }
         // The body recomputes the condition at the end of each round.
         let again = self.new_var("again".into());
-        self.push(Stmt::LetNumber { var: again.clone(), value: crate::elementwise::condition(&cond) });
+        self.push(Stmt::Leaf(Leaf::LetNumber {
+            var: again.clone(),
+            value: crate::elementwise::condition(&cond),
+        }));
         let (result, stmts) = self.nested(|cx| {
             cx.eval(body)?;
             let value = crate::elementwise::condition(&cx.cond(condition)?);
-            cx.push(Stmt::AssignNumber { var: again.clone(), value });
+            cx.push(Stmt::Leaf(Leaf::AssignNumber { var: again.clone(), value }));
             Ok(())
         });
         if let Value::Bool(cond) = self.number_of(&again, DType::Bool) {
-            self.push(Stmt::While { cond, body: stmts, origin });
+            self.push(Stmt::Control(Control::While { cond, body: stmts, origin }));
         }
         result
     }
@@ -480,7 +487,7 @@ impl Cx<'_> {
         self.join_known(&then_end, &else_end);
         if otherwise.is_none() {
             if !a.stmts.is_empty() {
-                self.push(Stmt::If { cond, then: a.stmts, otherwise: b.stmts });
+                self.push(Stmt::Control(Control::If { cond, then: a.stmts, otherwise: b.stmts }));
             }
             return a.value.map(|_| Value::Unit);
         }
@@ -507,25 +514,25 @@ impl Cx<'_> {
                 self.picked(dtype, [&x.value, &y.value], (ranges, &bounds));
             then_stmts.push(then_end);
             else_stmts.push(else_end);
-            self.push(Stmt::Let { var, value: Expr::default() });
-            self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+            self.push(Stmt::Leaf(Leaf::Let { var, value: Expr::default() }));
+            self.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
             return Ok(value);
         }
         let (a, b) = match (a, b) {
             (Ok(a), Ok(b)) => (a, b),
             (a, b) => {
-                self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+                self.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
                 return a.and(b);
             }
         };
         if a == b {
             if !then_stmts.is_empty() || !else_stmts.is_empty() {
-                self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+                self.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
             }
             return Ok(a);
         }
         let made = self.either(id, hint, [(then, a, &mut then_stmts), (otherwise, b, &mut else_stmts)]);
-        self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+        self.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
         made
     }
 
@@ -548,9 +555,12 @@ impl Cx<'_> {
             let dtype = dtype(&a).or(dtype(&b)).unwrap_or(crate::variable::UNTYPED);
             let (x, y) = (self.as_number(a_at, a, dtype)?, self.as_number(b_at, b, dtype)?);
             let var = self.new_var("picked".into());
-            a_stmts.push(Stmt::AssignNumber { var: var.clone(), value: x });
-            b_stmts.push(Stmt::AssignNumber { var: var.clone(), value: y });
-            self.push(Stmt::LetNumber { var: var.clone(), value: Scalar::Const { bits: 0, dtype } });
+            a_stmts.push(Stmt::Leaf(Leaf::AssignNumber { var: var.clone(), value: x }));
+            b_stmts.push(Stmt::Leaf(Leaf::AssignNumber { var: var.clone(), value: y }));
+            self.push(Stmt::Leaf(Leaf::LetNumber {
+                var: var.clone(),
+                value: Scalar::Const { bits: 0, dtype },
+            }));
             return Ok(self.number_of(&var, dtype));
         }
         let shape = |cx: &Self, v: &Value| match v {

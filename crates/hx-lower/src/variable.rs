@@ -12,7 +12,7 @@ use hx_hir::{
     Arg, Expr as HirExpr, ExprId, ItemKind, PatId, Resolution, Sound, StmtKind, TypeRef, fn_signature,
 };
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Picked, Scalar, Stmt};
+use hx_tile::{Leaf, Picked, Scalar, Stmt};
 
 use crate::cx::{Cx, Variable};
 use crate::elementwise::condition;
@@ -120,7 +120,7 @@ impl Cx<'_> {
             Value::Int(value) => {
                 let symbol = self.new_var(name.into());
                 let range = self.facts.range(&value);
-                self.push(Stmt::Let { var: symbol.clone(), value });
+                self.push(Stmt::Leaf(Leaf::Let { var: symbol.clone(), value }));
                 let now = Value::Int(Expr::symbol(symbol.clone()));
                 self.facts.set_range(&symbol, range);
                 return self.varies(pat, Variable { symbol, dtype: None }, now, depth);
@@ -128,7 +128,7 @@ impl Cx<'_> {
             Value::Scalar(Scalar::Integer { value, dtype }) if width(dtype).is_some() => {
                 let symbol = self.new_var(name.into());
                 let range = within(self.facts.range(&value), range_of_type(Some(dtype)));
-                self.push(Stmt::Let { var: symbol.clone(), value });
+                self.push(Stmt::Leaf(Leaf::Let { var: symbol.clone(), value }));
                 let now = self.number_of(&symbol, dtype);
                 self.facts.set_range(&symbol, range);
                 return self.varies(pat, Variable { symbol, dtype: Some(dtype) }, now, depth);
@@ -139,7 +139,7 @@ impl Cx<'_> {
             _ => return,
         };
         let (dtype, symbol) = (scalar.dtype(), self.new_var(name.into()));
-        self.push(Stmt::LetNumber { var: symbol.clone(), value: scalar });
+        self.push(Stmt::Leaf(Leaf::LetNumber { var: symbol.clone(), value: scalar }));
         let now = self.number_of(&symbol, dtype);
         self.varies(pat, Variable { symbol, dtype: Some(dtype) }, now, depth);
     }
@@ -176,7 +176,7 @@ impl Cx<'_> {
             return if bits == 0 { Cond::False } else { Cond::True };
         }
         let symbol = self.new_var("decided".into());
-        self.push(Stmt::LetNumber { var: symbol.clone(), value: scalar });
+        self.push(Stmt::Leaf(Leaf::LetNumber { var: symbol.clone(), value: scalar }));
         match self.number_of(&symbol, DType::Bool) {
             Value::Bool(cond) => cond,
             _ => Cond::False,
@@ -227,7 +227,7 @@ impl Cx<'_> {
         let var = self.new_var(name.into());
         self.keep_range(&var, &value);
         self.keep_statements(&var, &value);
-        self.push(Stmt::Let { var: var.clone(), value });
+        self.push(Stmt::Leaf(Leaf::Let { var: var.clone(), value }));
         Expr::symbol(var)
     }
 
@@ -256,7 +256,7 @@ impl Cx<'_> {
         } else if is_bounded {
             self.facts.at_most(var.clone(), now.clone());
         }
-        self.push(Stmt::Let { var: var.clone(), value: now });
+        self.push(Stmt::Leaf(Leaf::Let { var: var.clone(), value: now }));
         let symbol = Expr::symbol(var);
         match value {
             Value::Scalar(Scalar::Integer { dtype, .. }) => {
@@ -335,7 +335,7 @@ impl Cx<'_> {
             }
             Scalar::Var { var, dtype } if self.variables.contains(var) => {
                 let now = self.new_var(format!("{var}_now").into());
-                self.push(Stmt::LetNumber { var: now.clone(), value: leaf.clone() });
+                self.push(Stmt::Leaf(Leaf::LetNumber { var: now.clone(), value: leaf.clone() }));
                 Some(Scalar::Var { var: now, dtype: *dtype })
             }
             _ => None,
@@ -371,7 +371,7 @@ impl Cx<'_> {
         for bound in bounds {
             bound.state(&mut self.facts, &Expr::symbol(var.clone()));
         }
-        let assign = |value: &Expr| Stmt::Assign { var: var.clone(), value: value.clone() };
+        let assign = |value: &Expr| Stmt::Leaf(Leaf::Assign { var: var.clone(), value: value.clone() });
         let ends = [assign(a), assign(b)];
         (var, value, ends)
     }

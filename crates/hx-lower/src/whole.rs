@@ -13,7 +13,7 @@ use hx_base::codes;
 use hx_dtype::{DType, Operator};
 use hx_hir::{CmpOp, ExprId, TypeRefId};
 use hx_index::{Expr, Facts, Width, floor_div, floor_mod};
-use hx_tile::{Scalar, Stmt};
+use hx_tile::{Leaf, Scalar, Stmt};
 
 use crate::bit_operator::on_bits;
 use crate::cx::Cx;
@@ -308,7 +308,7 @@ impl Cx<'_> {
             Value::Scalar(scalar) if width(scalar.dtype()).is_some() => {
                 let dtype = scalar.dtype();
                 let symbol = self.new_var("number".into());
-                self.push(Stmt::LetNumber { var: symbol.clone(), value: scalar });
+                self.push(Stmt::Leaf(Leaf::LetNumber { var: symbol.clone(), value: scalar }));
                 Ok(self.number_of(&symbol, dtype).widened())
             }
             Value::Scalar(scalar) if scalar.dtype() == DType::U64 => {

@@ -286,46 +286,22 @@ impl Block<'_> {
 /// Reports whether an agent of `warps` warps may make a step while the first thread of its last warp draws: a step of the
 /// agent's first thread alone, or one that changes integers only.
 fn is_apart(step: &Step, warps: usize) -> bool {
-    match step {
-        // The loop waits for the number itself.
-        Step::Drawn(_) => true,
-        Step::SetSlot { .. }
-        | Step::SetLanes { .. }
-        | Step::For { .. }
-        | Step::If { .. }
-        | Step::While { .. }
-        | Step::Await { .. }
-        | Step::Expect { .. }
-        | Step::BulkLoad { .. }
-        | Step::BulkStore(_)
-        | Step::BulkCommit { .. }
-        | Step::BulkWait { .. }
-        | Step::Fence { .. } => warps > 1,
-        Step::Draw(_)
-        | Step::SetNumber(_)
-        | Step::Barrier { .. }
-        | Step::WarpBarrier { .. }
-        | Step::LoadIndex(_)
-        | Step::ReadIndex(_)
-        | Step::LoadInteger(_)
-        | Step::Transfer(_)
-        | Step::Send(_)
-        | Step::Multiply(_)
-        | Step::MultiplyAsync(_)
-        | Step::CommitProducts { .. }
-        | Step::WaitProducts { .. }
-        | Step::Convert(_)
-        | Step::Fill(_)
-        | Step::Compute(_)
-        | Step::LaneExchange(_)
-        | Step::AsyncCopy(_)
-        | Step::Commit { .. }
-        | Step::Wait { .. }
-        | Step::Arrive { .. }
-        | Step::Log { .. }
-        | Step::Put(_)
-        | Step::Roles { .. }
-        | Step::NamedSync { .. }
-        | Step::NamedArrive { .. } => false,
-    }
+    // The loop waits for the number itself.
+    matches!(step, Step::Drawn(_))
+        || warps > 1
+            && matches!(
+                step,
+                Step::SetSlot { .. }
+                    | Step::SetLanes { .. }
+                    | Step::For { .. }
+                    | Step::If { .. }
+                    | Step::While { .. }
+                    | Step::Await { .. }
+                    | Step::Expect { .. }
+                    | Step::BulkLoad { .. }
+                    | Step::BulkStore(_)
+                    | Step::BulkCommit { .. }
+                    | Step::BulkWait { .. }
+                    | Step::Fence { .. }
+            )
 }

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_tile::{Op, OpKind, Role, Rounds, Stmt, SyncOp, TileProgram};
+use hx_tile::{Control, Leaf, Op, OpKind, Role, Rounds, Stmt, SyncOp, TileProgram};
 
 /// A debt on some path.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -129,9 +129,9 @@ impl<F: Follow> Walk<'_, F> {
 
     fn stmt(&mut self, stmt: &Stmt, debts: &mut Debts<F::Key>) {
         match stmt {
-            Stmt::Op(op) => self.op(op, debts),
-            Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise, debts),
-            Stmt::For { var, rounds, body } => match rounds {
+            Stmt::Leaf(Leaf::Op(op)) => self.op(op, debts),
+            Stmt::Control(Control::If { cond, then, otherwise }) => self.branch(cond, then, otherwise, debts),
+            Stmt::Control(Control::For { var, rounds, body }) => match rounds {
                 Rounds::Range { start, end, unroll } => {
                     self.counted(var, [start, end], *unroll, body, debts);
                 }
@@ -141,18 +141,22 @@ impl<F: Follow> Walk<'_, F> {
                     self.repeated(&cond, body, debts, &mut |walk, debts| walk.rebind(var, debts));
                 }
             },
-            Stmt::While { cond, body, .. } => self.repeated(cond, body, debts, &mut |_, _| ()),
-            Stmt::Let { var, value } | Stmt::Assign { var, value } => {
+            Stmt::Control(Control::While { cond, body, .. }) => {
+                self.repeated(cond, body, debts, &mut |_, _| ())
+            }
+            Stmt::Leaf(Leaf::Let { var, value } | Leaf::Assign { var, value }) => {
                 let value = value.substitute(&self.facts, &|symbol| value_of(&self.values, symbol));
                 self.rebind(var, debts);
                 if !value.mentions(var) {
                     self.values.push((var.clone(), value));
                 }
             }
-            Stmt::LoadScalar { var, .. } | Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => {
+            Stmt::Leaf(
+                Leaf::LoadScalar { var, .. } | Leaf::LetNumber { var, .. } | Leaf::AssignNumber { var, .. },
+            ) => {
                 self.rebind(var, debts);
             }
-            Stmt::Roles(roles) => roles.iter().for_each(|role| self.role(role, debts)),
+            Stmt::Control(Control::Roles(roles)) => roles.iter().for_each(|role| self.role(role, debts)),
         }
     }
 
@@ -406,7 +410,7 @@ fn decide(cond: &Cond, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) ->
 /// Collects the locals that statements assign.
 fn assigned(body: &[Stmt], out: &mut BTreeSet<Symbol>) {
     for stmt in body {
-        if let Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } = stmt {
+        if let Stmt::Leaf(Leaf::Assign { var, .. } | Leaf::AssignNumber { var, .. }) = stmt {
             out.insert(var.clone());
         }
         stmt.bodies().for_each(|body| assigned(body, out));

@@ -8,7 +8,8 @@
 //! while launches before it may still run. Start at [`faults`].
 
 use hx_tile::{
-    Base, Mode, Op, OpId, OpKind, Origin, ParamId, Role, Rounds, ScopeId, Stmt, SyncOp, TileProgram,
+    Base, Control, Leaf, Mode, Op, OpId, OpKind, Origin, ParamId, Role, Rounds, ScopeId, Stmt, SyncOp,
+    TileProgram,
 };
 
 /// The findings about the waits of a program for the launches before it.
@@ -102,17 +103,17 @@ impl<'p> Walk<'p> {
     fn body(&mut self, body: &[Stmt], around: Option<Around>) {
         for stmt in body {
             match stmt {
-                Stmt::Op(op) if is_wait(op) => self.wait(op.id, around),
-                Stmt::Op(op) => self.op(op),
-                Stmt::For { rounds, body, .. } => {
+                Stmt::Leaf(Leaf::Op(op)) if is_wait(op) => self.wait(op.id, around),
+                Stmt::Leaf(Leaf::Op(op)) => self.op(op),
+                Stmt::Control(Control::For { rounds, body, .. }) => {
                     if let Rounds::Drawn { counter, origin, .. } = rounds {
                         let param = self.program.counter(*counter).param;
                         self.access(Early { origin: *origin, param, writes: true });
                     }
                     self.body(body, Some(Around::Loop));
                 }
-                Stmt::While { body, .. } => self.body(body, Some(Around::Loop)),
-                Stmt::If { then, otherwise, .. } => {
+                Stmt::Control(Control::While { body, .. }) => self.body(body, Some(Around::Loop)),
+                Stmt::Control(Control::If { then, otherwise, .. }) => {
                     let around = around.or(Some(Around::Condition));
                     let before = self.waited;
                     self.body(then, around);
@@ -121,13 +122,10 @@ impl<'p> Walk<'p> {
                     self.body(otherwise, around);
                     self.waited = self.waited.or(after);
                 }
-                Stmt::LoadScalar { src, origin, .. } => self.touch(src.base, *origin, false),
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. }
+                Stmt::Leaf(Leaf::LoadScalar { src, origin, .. }) => self.touch(src.base, *origin, false),
+                Stmt::Leaf(Leaf::Let { .. } | Leaf::Assign { .. } | Leaf::LetNumber { .. } | Leaf::AssignNumber { .. })
                 // Each role is followed on its own.
-                | Stmt::Roles(_) => {}
+                | Stmt::Control(Control::Roles(_)) => {}
             }
         }
     }

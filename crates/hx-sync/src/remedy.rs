@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Access, Base, Mode, Op, OpId, OpKind, Order, Stmt, SyncOp, TensorId, TileProgram};
+use hx_tile::{
+    Access, Base, Control, Leaf, Mode, Op, OpId, OpKind, Order, Stmt, SyncOp, TensorId, TileProgram,
+};
 
 use crate::check::{Rules, check};
 use crate::event::Event;
@@ -166,7 +168,7 @@ impl Search<'_> {
 fn behind_waits(body: &[Stmt]) -> Vec<OpId> {
     let mut found = Vec::new();
     for pair in body.windows(2) {
-        if let [Stmt::Op(wait), Stmt::Op(next)] = pair
+        if let [Stmt::Leaf(Leaf::Op(wait)), Stmt::Leaf(Leaf::Op(next))] = pair
             && matches!(wait.kind.description().order, Order::Wait(_))
         {
             found.push(next.id);
@@ -197,7 +199,7 @@ impl Before {
     /// Returns true if the body contains the use.
     fn walk(&mut self, body: &[Stmt], used: &Op) -> bool {
         for stmt in body {
-            if let Stmt::Op(op) = stmt {
+            if let Stmt::Leaf(Leaf::Op(op)) = stmt {
                 if op.id == used.id {
                     return true;
                 }
@@ -271,12 +273,14 @@ fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
     let mut together = false;
     for stmt in stmts {
         group = match (group, stmt) {
-            (Group::Elsewhere, Stmt::Op(op)) if op.id == copy => {
+            (Group::Elsewhere, Stmt::Leaf(Leaf::Op(op))) if op.id == copy => {
                 together = true;
                 Group::Open(copy)
             }
-            (Group::Elsewhere, Stmt::For { body, .. } | Stmt::While { body, .. }) => unclosed(body, copy),
-            (Group::Elsewhere, Stmt::If { then, otherwise, .. }) => {
+            (Group::Elsewhere, Stmt::Control(Control::For { body, .. } | Control::While { body, .. })) => {
+                unclosed(body, copy)
+            }
+            (Group::Elsewhere, Stmt::Control(Control::If { then, otherwise, .. })) => {
                 let ways = [unclosed(then, copy), unclosed(otherwise, copy)];
                 if ways.iter().all(|way| matches!(way, Group::Elsewhere)) {
                     Group::Elsewhere
@@ -284,7 +288,7 @@ fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
                     Group::Closed
                 }
             }
-            (Group::Open(last), Stmt::Op(op)) => match op.kind.description().order {
+            (Group::Open(last), Stmt::Leaf(Leaf::Op(op))) => match op.kind.description().order {
                 Order::Close => Group::Closed,
                 Order::Wait(_) => Group::Left(last),
                 Order::Scope
@@ -298,10 +302,12 @@ fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
                     Group::Open(if together { op.id } else { last })
                 }
             },
-            (Group::Open(last), Stmt::For { .. } | Stmt::While { .. }) => Group::Left(last),
-            (Group::Open(last), Stmt::If { then, otherwise, .. }) => {
+            (Group::Open(last), Stmt::Control(Control::For { .. } | Control::While { .. })) => {
+                Group::Left(last)
+            }
+            (Group::Open(last), Stmt::Control(Control::If { then, otherwise, .. })) => {
                 together = false;
-                let closes = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if matches!(op.kind, OpKind::Sync(SyncOp::Commit)));
+                let closes = |stmt: &Stmt| matches!(stmt, Stmt::Leaf(Leaf::Op(op)) if matches!(op.kind, OpKind::Sync(SyncOp::Commit)));
                 if then.iter().chain(otherwise).any(closes) { Group::Closed } else { Group::Open(last) }
             }
             (group, _) => group,

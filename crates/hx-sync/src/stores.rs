@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Mode;
 use hx_tile::{
-    Base, Op, OpId, OpKind, Order, ParamId, Region as Touched, ScopeId, Stmt, SyncOp, TileProgram, View,
+    Base, Leaf, Op, OpId, OpKind, Order, ParamId, Region as Touched, ScopeId, Stmt, SyncOp, TileProgram, View,
 };
 
 use crate::paths::{Debt, Debts, Follow, Here, follow};
@@ -268,7 +268,11 @@ fn change(body: &mut Vec<Stmt>, fix: Fix) {
     match fix {
         Fix::Complete(wait) => {
             for stmt in body {
-                if let Stmt::Op(Op { id, kind: OpKind::Sync(SyncOp::WaitStores { read, .. }), .. }) = stmt
+                if let Stmt::Leaf(Leaf::Op(Op {
+                    id,
+                    kind: OpKind::Sync(SyncOp::WaitStores { read, .. }),
+                    ..
+                })) = stmt
                     && *id == wait
                 {
                     *read = false;
@@ -276,13 +280,15 @@ fn change(body: &mut Vec<Stmt>, fix: Fix) {
             }
         }
         Fix::Before { op, wait, barrier } => {
-            let is_it = |stmt: &Stmt| matches!(stmt, Stmt::Op(found) if found.id == op);
+            let is_it = |stmt: &Stmt| matches!(stmt, Stmt::Leaf(Leaf::Op(found)) if found.id == op);
             let Some(at) = body.iter().position(is_it) else { return };
-            let Stmt::Op(next) = body[at].clone() else { return };
+            let Stmt::Leaf(Leaf::Op(next)) = body[at].clone() else { return };
             let wait = wait.map(|leave| SyncOp::WaitStores { leave, read: false });
             let new = wait.into_iter().chain(barrier.then_some(SyncOp::Scope));
             // No operation of a program has this number.
-            let stmt = |sync| Stmt::Op(Op { id: OpId(u32::MAX), kind: OpKind::Sync(sync), ..next.clone() });
+            let stmt = |sync| {
+                Stmt::Leaf(Leaf::Op(Op { id: OpId(u32::MAX), kind: OpKind::Sync(sync), ..next.clone() }))
+            };
             let new: Vec<Stmt> = new.map(stmt).collect();
             body.splice(at..at, new);
         }

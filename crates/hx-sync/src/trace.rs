@@ -285,18 +285,9 @@ impl<'a> Tracer<'a, '_> {
             Leaf::MultiplyAsync(product) => self.product(product, out),
             Leaf::CommitProducts => out.push(Event::CommitProducts),
             Leaf::WaitProducts { leave, .. } => out.push(Event::WaitProducts(*leave)),
-            Leaf::Barrier
-            | Leaf::Multiply(_)
-            | Leaf::Fence(_)
-            | Leaf::Convert(_)
-            | Leaf::Fill(_)
-            | Leaf::Compute(_)
-            | Leaf::Exchange(_)
-            // `Log` and `Put` read registers and write a buffer that no other statement accesses.
-            | Leaf::Log(_)
-            | Leaf::Put(_) => {}
             // The slots of a sum over the cluster are no tensor of the source, and its barriers order nothing else.
             Leaf::Send(_) => {}
+            Leaf::Barrier => {}
             Leaf::Await { barrier, .. } | Leaf::Arrive { barrier, .. } if self.sums(*barrier) => {}
             Leaf::Await { barrier, index, .. } => {
                 let of = scan::told_by(&self.program.body, &self.program.barriers, *barrier);
@@ -307,10 +298,6 @@ impl<'a> Tracer<'a, '_> {
             }
             // [`crate::protocol`] follows bulk copies. The threads that read a stage learn from no thread that it is full.
             Leaf::Expect { .. } => {}
-            // These leaves order launches, not threads.
-            Leaf::WaitPrevious | Leaf::AllowNext => {}
-            // Nothing else accesses a ticket, and a ticket orders nothing.
-            Leaf::Draw(_) => {}
             // The threads of a group take their turn together, so it is a barrier of theirs as well.
             Leaf::NamedSync { .. } => {
                 out.push(Event::Barrier(self.op));
@@ -321,6 +308,8 @@ impl<'a> Tracer<'a, '_> {
             | Leaf::BulkStore(_)
             | Leaf::BulkCommit
             | Leaf::BulkWait { .. } => self.trace.complete = false,
+            // Those that order launches, tickets, prints and assertions order no threads, and no other statement accesses their memory.
+            other => self.trace.complete &= other.description().is_private(),
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use hx_dtype::Operator;
 use hx_index::Cond;
 use hx_target::Mode;
-use hx_tile::{Op, OpId, OpKind, Region, Scalar, Stmt, TensorId, TileProgram, View};
+use hx_tile::{Control, Leaf, Op, OpId, OpKind, Region, Scalar, Stmt, TensorId, TileProgram, View};
 
 use crate::paths::{Debt, Debts, Follow, Here, follow};
 
@@ -56,31 +56,27 @@ impl Suspects<'_> {
     fn body(&mut self, body: &[Stmt]) {
         for stmt in body {
             match stmt {
-                Stmt::Op(op) => self.op(op),
-                Stmt::If { then, otherwise, .. } => {
+                Stmt::Leaf(Leaf::Op(op)) => self.op(op),
+                Stmt::Control(Control::If { then, otherwise, .. }) => {
                     let before = self.written.clone();
                     self.body(then);
                     let after = std::mem::replace(&mut self.written, before);
                     self.body(otherwise);
                     self.written.retain(|tensor| after.contains(tensor));
                 }
-                Stmt::For { body, .. } | Stmt::While { body, .. } => {
+                Stmt::Control(Control::For { body, .. } | Control::While { body, .. }) => {
                     let before = self.written.clone();
                     self.body(body);
                     self.written = before;
                 }
-                Stmt::Roles(roles) => {
+                Stmt::Control(Control::Roles(roles)) => {
                     for role in roles {
                         let before = self.written.clone();
                         self.body(&role.body);
                         self.written = before;
                     }
                 }
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LoadScalar { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. } => {}
+                Stmt::Leaf(_) => {}
             }
         }
     }

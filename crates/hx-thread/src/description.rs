@@ -55,6 +55,11 @@ impl<'a> Touch<'a> {
 }
 
 impl<'a> Description<'a> {
+    /// Reports whether the leaf accesses no memory that an address names, and orders no accesses.
+    pub fn is_private(&self) -> bool {
+        self.touches.is_empty() && self.order == Order::Nothing && self.form.is_none()
+    }
+
     /// Describes a leaf that changes registers only.
     fn plain() -> Description<'a> {
         Description { row: None, form: None, touches: Vec::new(), order: Order::Nothing, local: None }

@@ -5,7 +5,7 @@
 
 use hx_index::Expr;
 
-use crate::{BARRIER_BYTES, Origin, ParamId, ScopeId, Stmt, TileProgram};
+use crate::{BARRIER_BYTES, Control, Origin, ParamId, ScopeId, Stmt, TileProgram};
 
 /// A counter of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -88,7 +88,7 @@ impl TileProgram {
 
 fn scopes_in(body: &[Stmt], id: CounterId, out: &mut Vec<ScopeId>) {
     for stmt in body {
-        if let Stmt::For { rounds: Rounds::Drawn { counter, scope, .. }, .. } = stmt
+        if let Stmt::Control(Control::For { rounds: Rounds::Drawn { counter, scope, .. }, .. }) = stmt
             && *counter == id
         {
             out.push(*scope);

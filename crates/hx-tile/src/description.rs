@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use hx_target::{Asynchronous, AsynchronousAccess, Form, Space};
 
-use crate::{Base, Completion, Mode, OpKind, Order, Picked, Proxy, Rows, TensorId, View};
+use crate::{Base, Completion, Mode, OpKind, Order, Picked, Proxy, Rows, SyncOp, TensorId, View};
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +25,8 @@ pub struct Description<'a> {
     /// The form of its instruction, if the instruction is not complete when it is issued.
     pub form: Option<Form>,
     pub holds: Holds,
+    /// True if each thread needs the same elements of all its register tensors.
+    pub is_alike: bool,
     /// The position, in [`OpKind::registers`], of the first tensor that it computes from. `None` if it moves or reports values as
     /// they are.
     pub inputs: Option<usize>,
@@ -98,6 +100,7 @@ impl<'a> Description<'a> {
             order: Order::Nothing,
             form: None,
             holds: Holds::Nothing,
+            is_alike: false,
             inputs: None,
             companions: Vec::new(),
         }
@@ -174,6 +177,11 @@ impl<'a> Description<'a> {
         Description { holds, ..self }
     }
 
+    /// States that each thread needs the same elements of all register tensors.
+    fn alike(self) -> Description<'a> {
+        Description { is_alike: true, ..self }
+    }
+
     fn inputs(self, first: usize) -> Description<'a> {
         Description { inputs: Some(first), ..self }
     }
@@ -201,7 +209,7 @@ impl OpKind {
                 let product = Description::of(name).multiplied(*c, [&a.view, &b.view], *asynchronous);
                 product.holds(Holds::LiveAnd(*c)).inputs(1)
             }
-            OpKind::Cast { dst, src } => Description::of("cast").computed(*dst, [*src]).inputs(1),
+            OpKind::Cast { dst, src } => Description::of("cast").computed(*dst, [*src]).alike().inputs(1),
             OpKind::Reduce { dst, src, .. } => {
                 Description::of("reduce").computed(*dst, [*src]).holds(Holds::Live).inputs(1)
             }
@@ -241,11 +249,12 @@ impl OpKind {
                 let moved = usize::from(!atomic.is_load()) + atomic.results().count();
                 registers.view(Mode::Add, &atomic.memory).inputs(moved).companions(atomic.companions())
             }
-            // The memory through which blocks exchange values is no tensor: only these operations access it.
+            // The memory through which blocks exchange values is no tensor: only these operations access it. The threads with the
+            // same number hold the same elements in all blocks, whatever the layout of a whole tensor.
             OpKind::ClusterSum { x, parts, .. } => {
                 let mode = if parts.is_empty() { Mode::Update } else { Mode::Write };
                 let sum = Description::of("sum").registers(mode, [*x]);
-                sum.registers(Mode::Read, parts.iter().copied()).form(Form::Send).holds(Holds::Live)
+                sum.registers(Mode::Read, parts.iter().copied()).form(Form::Send).holds(Holds::Live).alike()
             }
             OpKind::Print { src, .. } => Description::of("print").registers(Mode::Read, *src),
             OpKind::Assert { cond, sides, .. } => Description::of("assert")
@@ -290,6 +299,41 @@ impl OpKind {
     /// Returns the register and shared tensors that the operation reads or writes, including tables that select rows.
     pub fn tensors(&self) -> BTreeSet<TensorId> {
         self.description().accesses.iter().filter_map(|access| access.base().tensor()).collect()
+    }
+}
+
+impl SyncOp {
+    /// Returns the word of the language for the operation.
+    pub fn name(&self) -> &'static str {
+        self.description().name
+    }
+
+    /// Returns the description of the operation.
+    fn description(&self) -> Description<'static> {
+        let orders = |name, order| Description { order, ..Description::of(name) };
+        let waits = |name, order| Description { holds: Holds::Live, ..orders(name, order) };
+        match self {
+            SyncOp::Scope => waits("sync", Order::Scope),
+            SyncOp::Warp => waits("sync_warp", Order::Warp),
+            // A turn orders groups, and no other access of the program relies on that order.
+            SyncOp::Take { .. } => orders("take", Order::Nothing),
+            SyncOp::Pass { .. } => orders("pass", Order::Nothing),
+            SyncOp::Commit => orders("commit", Order::Close),
+            SyncOp::Wait { groups } => waits("wait", Order::Wait(*groups)),
+            SyncOp::GemmWait { leave } => waits("gemm_wait", Order::WaitProducts(*leave)),
+            SyncOp::Acquire { .. } => waits("acquire", Order::Await),
+            SyncOp::WaitStage { .. } => waits("wait", Order::Await),
+            SyncOp::Release { keep: 0, .. } => orders("release", Order::Arrive),
+            SyncOp::Release { .. } => orders("release_previous", Order::Arrive),
+            // After a skip, the scopes that use the skipped stages order their own accesses.
+            SyncOp::Skip { .. } => orders("skip", Order::Nothing),
+            SyncOp::WaitStores { leave, read } => {
+                waits("wait_stores", Order::WaitStores { leave: *leave, read: *read })
+            }
+            // They order launches, and no accesses of one launch.
+            SyncOp::WaitPrevious => waits("wait_for_previous", Order::Nothing),
+            SyncOp::AllowNext => orders("allow_next", Order::Nothing),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Base, Op, OpId, OpKind, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
+use crate::{Base, Leaf, Op, OpId, OpKind, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
 /// The loads and redistributions of a solution. A solution without any leaves the program as it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -89,7 +89,7 @@ impl Edits {
             edited.tensors.push(Tensor { name, kind, binder: None, ..old.clone() });
             let moved = |id, dst, src| {
                 let kind = OpKind::Rearrange { dst, src, through: None };
-                Stmt::Op(Op { id: OpId(id), kind, scope: op.scope, origin: op.origin })
+                Stmt::Leaf(Leaf::Op(Op { id: OpId(id), kind, scope: op.scope, origin: op.origin }))
             };
             let (mut before, mut after) = (None, None);
             if m.after {
@@ -134,7 +134,7 @@ fn load(stmts: &mut Vec<Stmt>, loads: &[Load], tensors: &[Tensor]) {
     while let Some(stmt) = stmts.get_mut(at) {
         let mut before = Vec::new();
         match stmt {
-            Stmt::Op(Op { id, kind: OpKind::Gemm { a, b, .. }, scope, .. }) => {
+            Stmt::Leaf(Leaf::Op(Op { id, kind: OpKind::Gemm { a, b, .. }, scope, .. })) => {
                 for (operand, slot) in [a, b].into_iter().enumerate() {
                     let Some(ids) = slot.load.filter(|_| loads.contains(&Load { gemm: *id, operand })) else {
                         continue;
@@ -144,10 +144,15 @@ fn load(stmts: &mut Vec<Stmt>, loads: &[Load], tensors: &[Tensor]) {
                     let src = std::mem::replace(&mut slot.view, dst.clone());
                     slot.load = None;
                     let kind = OpKind::Copy { src, dst };
-                    before.push(Stmt::Op(Op { id: ids.op, kind, scope: *scope, origin: tensor.origin }));
+                    before.push(Stmt::Leaf(Leaf::Op(Op {
+                        id: ids.op,
+                        kind,
+                        scope: *scope,
+                        origin: tensor.origin,
+                    })));
                 }
             }
-            Stmt::Op(_) => {}
+            Stmt::Leaf(Leaf::Op(_)) => {}
             control => control.bodies_mut().for_each(|body| load(body, loads, tensors)),
         }
         at += before.len() + 1;
@@ -158,9 +163,9 @@ fn load(stmts: &mut Vec<Stmt>, loads: &[Load], tensors: &[Tensor]) {
 
 /// Inserts the moves before and after their operation, and gives the operation the new tensor.
 fn insert(stmts: &mut Vec<Stmt>, m: &Move, tensor: TensorId, before: Option<Stmt>, after: Option<Stmt>) {
-    let is_there = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.id == m.at);
+    let is_there = |stmt: &Stmt| matches!(stmt, Stmt::Leaf(Leaf::Op(op)) if op.id == m.at);
     if let Some(at) = stmts.iter().position(is_there)
-        && let Stmt::Op(op) = &mut stmts[at]
+        && let Stmt::Leaf(Leaf::Op(op)) = &mut stmts[at]
     {
         op.kind.replace(m.operand, tensor);
         after.into_iter().for_each(|stmt| stmts.insert(at + 1, stmt));
@@ -175,7 +180,7 @@ fn insert(stmts: &mut Vec<Stmt>, m: &Move, tensor: TensorId, before: Option<Stmt
 fn each_op(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
     for stmt in stmts {
         match stmt {
-            Stmt::Op(op) => f(op),
+            Stmt::Leaf(Leaf::Op(op)) => f(op),
             control => control.bodies_mut().for_each(|body| each_op(body, f)),
         }
     }

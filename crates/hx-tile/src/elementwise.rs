@@ -23,7 +23,7 @@ pub enum Scalar {
     Index { axis: usize },
     /// An integer that is the same for the whole block. In a thread program it may depend on the thread.
     Integer { value: Expr, dtype: DType },
-    /// A number of the block that is not an integer. A [`crate::Stmt::LetNumber`], a [`crate::Stmt::LoadScalar`] or a
+    /// A number of the block that is not an integer. A [`crate::Leaf::LetNumber`], a [`crate::Leaf::LoadScalar`] or a
     /// [`crate::OpKind::ReadNumber`] defines it.
     Var { var: Symbol, dtype: DType },
     /// A floating-point parameter of the kernel.

@@ -4,7 +4,7 @@
 //! them costs the threads no time. This module only finds and exchanges such statements; other code decides whether the changed
 //! program is still correct.
 
-use crate::{OpId, OpKind, Stmt, SyncOp, TileProgram};
+use crate::{Control, Leaf, OpId, OpKind, Stmt, SyncOp, TileProgram};
 
 /// Copies with their `commit`, and products right beside them, in the body of one loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ impl TileProgram {
 }
 
 fn part(stmt: &Stmt) -> Part {
-    let Stmt::Op(op) = stmt else { return Part::Other };
+    let Stmt::Leaf(Leaf::Op(op)) = stmt else { return Part::Other };
     if let OpKind::CopyAsync { signal: None, .. } = op.kind {
         Part::Copy
     } else if let OpKind::Sync(SyncOp::Commit) = op.kind {
@@ -64,7 +64,7 @@ fn ops(body: &[Stmt]) -> Vec<OpId> {
 
 fn find(body: &[Stmt], looped: bool, out: &mut Vec<Exchange>) {
     for stmt in body {
-        let looped = looped || matches!(stmt, Stmt::For { .. } | Stmt::While { .. });
+        let looped = looped || matches!(stmt, Stmt::Control(Control::For { .. } | Control::While { .. }));
         stmt.bodies().for_each(|body| find(body, looped, out));
     }
     if looped {
@@ -115,7 +115,7 @@ fn here(body: &[Stmt], out: &mut Vec<Exchange>) {
 
 /// Exchanges the statements in the body that has them, and reports whether there is one.
 fn turn(body: &mut [Stmt], exchange: &Exchange) -> bool {
-    let is_at = |stmt: &Stmt, ids: &[OpId]| matches!(stmt, Stmt::Op(op) if ids.contains(&op.id));
+    let is_at = |stmt: &Stmt, ids: &[OpId]| matches!(stmt, Stmt::Leaf(Leaf::Op(op)) if ids.contains(&op.id));
     let moved = |stmt: &Stmt| is_at(stmt, &exchange.copies) || is_at(stmt, &exchange.products);
     if let Some(first) = body.iter().position(moved) {
         let count = exchange.copies.len() + exchange.products.len();
@@ -124,14 +124,11 @@ fn turn(body: &mut [Stmt], exchange: &Exchange) -> bool {
         return true;
     }
     body.iter_mut().any(|stmt| match stmt {
-        Stmt::For { body, .. } | Stmt::While { body, .. } => turn(body, exchange),
-        Stmt::If { then, otherwise, .. } => turn(then, exchange) || turn(otherwise, exchange),
-        Stmt::Roles(roles) => roles.iter_mut().any(|role| turn(&mut role.body, exchange)),
-        Stmt::Op(_)
-        | Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::LoadScalar { .. }
-        | Stmt::LetNumber { .. }
-        | Stmt::AssignNumber { .. } => false,
+        Stmt::Control(Control::For { body, .. } | Control::While { body, .. }) => turn(body, exchange),
+        Stmt::Control(Control::If { then, otherwise, .. }) => {
+            turn(then, exchange) || turn(otherwise, exchange)
+        }
+        Stmt::Control(Control::Roles(roles)) => roles.iter_mut().any(|role| turn(&mut role.body, exchange)),
+        Stmt::Leaf(_) => false,
     })
 }

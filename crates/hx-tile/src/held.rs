@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Holds, Op, OpKind, Products, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
+use crate::{Control, Holds, Leaf, Op, OpKind, Products, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
 
 /// Bits of a register.
 const REGISTER_BITS: i64 = 32;
@@ -92,25 +92,21 @@ impl<'p> Lives<'p> {
     fn body(&mut self, body: &'p [Stmt]) {
         for stmt in body {
             match stmt {
-                Stmt::Op(op) => {
+                Stmt::Leaf(Leaf::Op(op)) => {
                     let at = self.ops.len();
                     self.ops.push(op);
                     for tensor in op.kind.registers() {
                         self.spans.entry(tensor).or_insert((at, at)).1 = at;
                     }
                 }
-                Stmt::For { body, .. } | Stmt::While { body, .. } => self.repeated(body),
-                Stmt::If { then, otherwise, .. } => {
+                Stmt::Control(Control::For { body, .. } | Control::While { body, .. }) => self.repeated(body),
+                Stmt::Control(Control::If { then, otherwise, .. }) => {
                     self.body(then);
                     self.body(otherwise);
                 }
                 // Roles share no register tensor, so their order does not matter.
-                Stmt::Roles(roles) => roles.iter().for_each(|role| self.body(&role.body)),
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LoadScalar { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. } => {}
+                Stmt::Control(Control::Roles(roles)) => roles.iter().for_each(|role| self.body(&role.body)),
+                Stmt::Leaf(_) => {}
             }
         }
     }

@@ -13,8 +13,8 @@ use hx_index::{Expr, Facts, Symbol};
 use hx_target::Space;
 
 use crate::{
-    Base, Distribution, Mode, Op, OpId, OpKind, ParamId, Rounds, ScopeId, Solution, Stmt, SyncOp, TensorId,
-    TileProgram, View, tile_modes,
+    Base, Control, Distribution, Leaf, Mode, Op, OpId, OpKind, ParamId, Rounds, ScopeId, Solution, Stmt,
+    SyncOp, TensorId, TileProgram, View, tile_modes,
 };
 
 /// Reports whether two views show the same elements of their bases, in the same order.
@@ -67,26 +67,22 @@ impl<'p> Stores<'p> {
     fn body(&mut self, body: &'p [Stmt], loaded: &mut Vec<Loaded<'p>>) {
         for stmt in body {
             match stmt {
-                Stmt::Op(op) => self.op(op, loaded),
-                Stmt::If { then, otherwise, .. } => {
+                Stmt::Leaf(Leaf::Op(op)) => self.op(op, loaded),
+                Stmt::Control(Control::If { then, otherwise, .. }) => {
                     let mut other = loaded.clone();
                     self.body(then, loaded);
                     self.body(otherwise, &mut other);
                     loaded.extend(other);
                 }
-                Stmt::For { body, .. } | Stmt::While { body, .. } => {
+                Stmt::Control(Control::For { body, .. } | Control::While { body, .. }) => {
                     let before = loaded.clone();
                     self.body(body, loaded);
                     loaded.extend(before);
                 }
-                Stmt::Roles(roles) => {
+                Stmt::Control(Control::Roles(roles)) => {
                     roles.iter().for_each(|role| self.body(&role.body, &mut loaded.clone()));
                 }
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LoadScalar { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. } => {}
+                Stmt::Leaf(_) => {}
             }
         }
     }
@@ -215,27 +211,29 @@ impl<'p> Accesses<'p> {
             self.blocks += 1;
             let number = self.blocks;
             match stmt {
-                Stmt::Op(op) => self.op(op)?,
-                Stmt::For { var, rounds: Rounds::Range { start, end, .. }, body } => {
+                Stmt::Leaf(Leaf::Op(op)) => self.op(op)?,
+                Stmt::Control(Control::For { var, rounds: Rounds::Range { start, end, .. }, body }) => {
                     self.loops.push((number, var, start, end));
                     self.body(body)?;
                     self.loops.pop();
                 }
-                Stmt::If { then, otherwise, .. } => {
+                Stmt::Control(Control::If { then, otherwise, .. }) => {
                     for (branch, body) in [(true, then), (false, otherwise)] {
                         self.branches.push((number, branch));
                         self.body(body)?;
                         self.branches.pop();
                     }
                 }
-                Stmt::For { rounds: Rounds::Drawn { .. }, body, .. } | Stmt::While { body, .. } => {
+                Stmt::Control(
+                    Control::For { rounds: Rounds::Drawn { .. }, body, .. } | Control::While { body, .. },
+                ) => {
                     let before = (self.loads.len(), self.stores.len());
                     self.body(body)?;
                     if before != (self.loads.len(), self.stores.len()) {
                         return Err("it accesses them in a loop whose rounds are not counted".to_owned());
                     }
                 }
-                Stmt::Roles(roles) => {
+                Stmt::Control(Control::Roles(roles)) => {
                     roles.iter().try_for_each(|role| self.body(&role.body))?;
                     let scopes: BTreeSet<ScopeId> =
                         self.loads.iter().chain(&self.stores).map(|access| access.scope).collect();
@@ -243,11 +241,13 @@ impl<'p> Accesses<'p> {
                         return Err("different roles access them".to_owned());
                     }
                 }
-                Stmt::LoadScalar { src, .. } => self.expect_other(src.base)?,
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. } => {}
+                Stmt::Leaf(Leaf::LoadScalar { src, .. }) => self.expect_other(src.base)?,
+                Stmt::Leaf(
+                    Leaf::Let { .. }
+                    | Leaf::Assign { .. }
+                    | Leaf::LetNumber { .. }
+                    | Leaf::AssignNumber { .. },
+                ) => {}
             }
         }
         Ok(())

@@ -55,7 +55,8 @@ pub use order::Order;
 pub use pipe::{BARRIER_BYTES, Pipe, stages_held};
 pub use products::{Products, Queue, Touched};
 pub use program::{
-    GridAxis, Op, OpKind, Param, Requirement, Role, Stmt, Tensor, TensorKind, TensorParam, TileProgram, Turns,
+    Control, GridAxis, Leaf, Op, OpKind, Param, Requirement, Role, Stmt, Tensor, TensorKind, TensorParam,
+    TileProgram, Turns,
 };
 pub use scope::{Scope, ScopeId, ScopeKind, barriers_of};
 pub use solution::{

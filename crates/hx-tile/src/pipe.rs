@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::{COUNTER_BYTES, Op, OpId, OpKind, Origin, PipeId, ScopeId, Stmt, SyncOp, TileProgram};
+use crate::{
+    COUNTER_BYTES, Control, Leaf, Op, OpId, OpKind, Origin, PipeId, ScopeId, Stmt, SyncOp, TileProgram,
+};
 
 /// The bytes of a barrier in shared memory.
 pub const BARRIER_BYTES: u32 = 8;
@@ -72,8 +74,8 @@ type Held = BTreeMap<(ScopeId, PipeId), [u32; 2]>;
 fn follow(body: &[Stmt], held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) {
     for stmt in body {
         match stmt {
-            Stmt::Op(op) => pass(op, held, found),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => loop {
+            Stmt::Leaf(Leaf::Op(op)) => pass(op, held, found),
+            Stmt::Control(Control::For { body, .. } | Control::While { body, .. }) => loop {
                 let before = held.clone();
                 let mut after = held.clone();
                 follow(body, &mut after, found);
@@ -82,20 +84,16 @@ fn follow(body: &[Stmt], held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) 
                     break;
                 }
             },
-            Stmt::If { then, otherwise, .. } => {
+            Stmt::Control(Control::If { then, otherwise, .. }) => {
                 let mut other = held.clone();
                 follow(then, held, found);
                 follow(otherwise, &mut other, found);
                 meet(held, &other);
             }
-            Stmt::Roles(roles) => {
+            Stmt::Control(Control::Roles(roles)) => {
                 roles.iter().for_each(|role| follow(&role.body, &mut held.clone(), found));
             }
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadScalar { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. } => {}
+            Stmt::Leaf(_) => {}
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Base, Op, OpId, OpKind, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
+use crate::{Base, Control, Leaf, Op, OpId, OpKind, ScopeId, Stmt, SyncOp, TensorId, TileProgram};
 
 /// The number of ages that are distinguished. Older products share the last entry.
 const AGES: usize = 16;
@@ -104,8 +104,8 @@ impl Products {
     fn body(&mut self, body: &[Stmt], state: &mut Queues) {
         for stmt in body {
             match stmt {
-                Stmt::Op(op) => self.op(op, state),
-                Stmt::For { body, .. } | Stmt::While { body, .. } => loop {
+                Stmt::Leaf(Leaf::Op(op)) => self.op(op, state),
+                Stmt::Control(Control::For { body, .. } | Control::While { body, .. }) => loop {
                     let mut after = state.clone();
                     self.body(body, &mut after);
                     join(&mut after, state);
@@ -114,19 +114,17 @@ impl Products {
                     }
                     *state = after;
                 },
-                Stmt::If { then, otherwise, .. } => {
+                Stmt::Control(Control::If { then, otherwise, .. }) => {
                     let mut other = state.clone();
                     self.body(then, state);
                     self.body(otherwise, &mut other);
                     join(state, &other);
                 }
                 // The roles are the last statement of a program, so no statement needs the joined state.
-                Stmt::Roles(roles) => roles.iter().for_each(|role| self.body(&role.body, &mut state.clone())),
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LoadScalar { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. } => {}
+                Stmt::Control(Control::Roles(roles)) => {
+                    roles.iter().for_each(|role| self.body(&role.body, &mut state.clone()))
+                }
+                Stmt::Leaf(_) => {}
             }
         }
     }

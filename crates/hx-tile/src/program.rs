@@ -8,7 +8,7 @@ use hx_layout::{ComposedLayout, Layout};
 use hx_target::{Allocation, Space, Target};
 
 use crate::{
-    Atomic, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar, Scope, ScopeId,
+    Atomic, Base, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar, Scope, ScopeId,
     SyncOp, TensorId, TurnsId, View,
 };
 
@@ -179,11 +179,17 @@ impl TensorKind {
     }
 }
 
-/// A statement of a tile program: an operation of a whole scope, or control flow, which is uniform over the scope.
+/// A statement of a tile program. Control flow is uniform over the scope.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all statements are operations")]
 pub enum Stmt {
-    Op(Op),
+    Control(Control),
+    Leaf(Leaf),
+}
+
+/// A statement that contains others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Control {
     /// Runs the body for each number of the rounds. The facts know the range of `var`.
     For {
         var: Symbol,
@@ -201,9 +207,16 @@ pub enum Stmt {
         body: Vec<Stmt>,
         origin: Origin,
     },
-    /// Defines a block-uniform integer that an [`Stmt::Assign`] changes later, or one that is computed here once: an
-    /// expression that divides by a number of the launch, or the value that a variable has here. Other integers are replaced
-    /// by their values.
+    /// Different threads run different bodies. Only the last statement of a program's body is one.
+    Roles(Vec<Role>),
+}
+
+/// A statement that contains no others: an operation of a whole scope, or a number of the block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all leaves are operations")]
+pub enum Leaf {
+    Op(Op),
+    /// Defines a block-uniform integer that an [`Leaf::Assign`] changes later. Other integers are replaced by their values.
     Let {
         var: Symbol,
         value: Expr,
@@ -227,8 +240,6 @@ pub enum Stmt {
         var: Symbol,
         value: Scalar,
     },
-    /// Different threads run different bodies. Only the last statement of a program's body is one.
-    Roles(Vec<Role>),
 }
 
 /// The task of some groups of threads.
@@ -346,7 +357,7 @@ impl TileProgram {
 
     /// Returns the roles at the end of the body; none if all threads run the same statements.
     pub fn roles(&self) -> &[Role] {
-        if let Some(Stmt::Roles(roles)) = self.body.last() { roles } else { &[] }
+        if let Some(Stmt::Control(Control::Roles(roles))) = self.body.last() { roles } else { &[] }
     }
 
     /// Returns the parameter as a tensor, `None` if it is of another kind. A view never refers to such a parameter.
@@ -408,36 +419,16 @@ impl TileProgram {
 }
 
 impl Stmt {
-    /// Returns the bodies inside the statement: the body of a loop, the two branches of a condition, those of all roles.
+    /// Returns the bodies inside the statement: those of [`Control::bodies`], none for a leaf.
     pub fn bodies(&self) -> impl Iterator<Item = &[Stmt]> + use<'_> {
-        let (bodies, roles): ([Option<&[Stmt]>; 2], &[Role]) = match self {
-            Stmt::For { body, .. } | Stmt::While { body, .. } => ([Some(body), None], &[]),
-            Stmt::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &[]),
-            Stmt::Roles(roles) => ([None, None], roles),
-            Stmt::Op(_)
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadScalar { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. } => ([None, None], &[]),
-        };
-        bodies.into_iter().flatten().chain(roles.iter().map(|role| role.body.as_slice()))
+        let control = if let Stmt::Control(control) = self { Some(control) } else { None };
+        control.into_iter().flat_map(Control::bodies)
     }
 
     /// Returns [`Stmt::bodies`] to change them.
     pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut Vec<Stmt>> + use<'_> {
-        let (bodies, roles): (_, &mut [Role]) = match self {
-            Stmt::For { body, .. } | Stmt::While { body, .. } => ([Some(body), None], &mut []),
-            Stmt::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &mut []),
-            Stmt::Roles(roles) => ([None, None], roles),
-            Stmt::Op(_)
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadScalar { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. } => ([None, None], &mut []),
-        };
-        bodies.into_iter().flatten().chain(roles.iter_mut().map(|role| &mut role.body))
+        let control = if let Stmt::Control(control) = self { Some(control) } else { None };
+        control.into_iter().flat_map(Control::bodies_mut)
     }
 
     /// Returns the operations of the statement, in program order.
@@ -448,33 +439,56 @@ impl Stmt {
     }
 }
 
+impl Control {
+    /// Returns the body of a loop, the two branches of a condition, those of all roles.
+    pub fn bodies(&self) -> impl Iterator<Item = &[Stmt]> + use<'_> {
+        let (bodies, roles): ([Option<&[Stmt]>; 2], &[Role]) = match self {
+            Control::For { body, .. } | Control::While { body, .. } => ([Some(body), None], &[]),
+            Control::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &[]),
+            Control::Roles(roles) => ([None, None], roles),
+        };
+        bodies.into_iter().flatten().chain(roles.iter().map(|role| role.body.as_slice()))
+    }
+
+    /// Returns [`Control::bodies`] to change them.
+    pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut Vec<Stmt>> + use<'_> {
+        let (bodies, roles): (_, &mut [Role]) = match self {
+            Control::For { body, .. } | Control::While { body, .. } => ([Some(body), None], &mut []),
+            Control::If { then, otherwise, .. } => ([Some(then), Some(otherwise)], &mut []),
+            Control::Roles(roles) => ([None, None], roles),
+        };
+        bodies.into_iter().flatten().chain(roles.iter_mut().map(|role| &mut role.body))
+    }
+}
+
 fn find(stmts: &[Stmt], id: OpId) -> Option<&Op> {
     stmts.iter().find_map(|stmt| match stmt {
-        Stmt::Op(op) => (op.id == id).then_some(op),
+        Stmt::Leaf(Leaf::Op(op)) => (op.id == id).then_some(op),
         control => control.bodies().find_map(|body| find(body, id)),
     })
 }
 
 fn collect<'a>(stmts: &'a [Stmt], trips: f64, unknown: f64, out: &mut Vec<(&'a Op, f64)>) {
     for stmt in stmts {
-        match stmt {
-            Stmt::Op(op) => out.push((op, trips)),
-            Stmt::For { rounds, body, .. } => {
-                let count = rounds.count().map_or(unknown, |n| n as f64);
-                collect(body, trips * count, unknown, out);
+        let within = match stmt {
+            Stmt::Leaf(leaf) => {
+                out.extend(leaf.op().map(|op| (op, trips)));
+                continue;
             }
-            Stmt::If { then, otherwise, .. } => {
-                collect(then, trips, unknown, out);
-                collect(otherwise, trips, unknown, out);
+            Stmt::Control(Control::For { rounds, .. }) => {
+                trips * rounds.count().map_or(unknown, |n| n as f64)
             }
-            Stmt::While { body, .. } => collect(body, trips * unknown, unknown, out),
-            Stmt::Roles(roles) => roles.iter().for_each(|role| collect(&role.body, trips, unknown, out)),
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadScalar { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. } => {}
-        }
+            Stmt::Control(Control::While { .. }) => trips * unknown,
+            Stmt::Control(Control::If { .. } | Control::Roles(_)) => trips,
+        };
+        stmt.bodies().for_each(|body| collect(body, within, unknown, out));
+    }
+}
+
+impl Leaf {
+    /// Returns the operation; `None` for a number of the block.
+    pub fn op(&self) -> Option<&Op> {
+        if let Leaf::Op(op) = self { Some(op) } else { None }
     }
 }
 

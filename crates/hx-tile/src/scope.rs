@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        GridAxis, Held, HeldAcross, OpId, OpKind, Origin, Stmt, SyncOp, Tensor, TensorKind, emit_tile,
+        GridAxis, Held, HeldAcross, Leaf, OpId, OpKind, Origin, Stmt, SyncOp, Tensor, TensorKind, emit_tile,
     };
 
     /// Returns the program in which a block of 256 threads fills `x`, and its second half fills `y`.
@@ -181,7 +181,7 @@ mod tests {
         };
         let fill = |id: u32, scope| {
             let kind = OpKind::Fill { dst: TensorId(id), value: 0.0 };
-            Stmt::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) })
+            Stmt::Leaf(Leaf::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) }))
         };
         TileProgram {
             name: "halves".into(),
@@ -250,7 +250,7 @@ mod tests {
         program.scopes.push(Scope { kind: ScopeKind::Group, first: 0, threads: 128, groups: 1 });
         let other = Tensor { name: "z".into(), scope: ScopeId(2), ..program.tensors[1].clone() };
         program.tensors.push(other);
-        let op = |id, kind, scope| Stmt::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) });
+        let op = |id, kind, scope| Stmt::Leaf(Leaf::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) }));
         let [x, y, z] = [0, 1, 2].map(TensorId);
         let print = |src| OpKind::Print { text: String::new(), src: Some(src), uniform: false };
         program.body.extend([

@@ -2,7 +2,7 @@
 
 use hx_index::{Expr, Symbol};
 
-use crate::{Description, Holds, Order, PipeId, TurnsId};
+use crate::{PipeId, TurnsId};
 
 /// An operation that orders others. It reads and writes no tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,39 +39,4 @@ pub enum SyncOp {
     WaitPrevious,
     /// Lets the next launch start its blocks once all blocks of this launch have come here or ended.
     AllowNext,
-}
-
-impl SyncOp {
-    /// Returns the word of the language for the operation.
-    pub fn name(&self) -> &'static str {
-        self.description().name
-    }
-
-    /// Returns the description of the operation.
-    pub(crate) fn description(&self) -> Description<'static> {
-        let orders = |name, order| Description { order, ..Description::of(name) };
-        let waits = |name, order| Description { holds: Holds::Live, ..orders(name, order) };
-        match self {
-            SyncOp::Scope => waits("sync", Order::Scope),
-            SyncOp::Warp => waits("sync_warp", Order::Warp),
-            // A turn orders groups, and no other access of the program relies on that order.
-            SyncOp::Take { .. } => orders("take", Order::Nothing),
-            SyncOp::Pass { .. } => orders("pass", Order::Nothing),
-            SyncOp::Commit => orders("commit", Order::Close),
-            SyncOp::Wait { groups } => waits("wait", Order::Wait(*groups)),
-            SyncOp::GemmWait { leave } => waits("gemm_wait", Order::WaitProducts(*leave)),
-            SyncOp::Acquire { .. } => waits("acquire", Order::Await),
-            SyncOp::WaitStage { .. } => waits("wait", Order::Await),
-            SyncOp::Release { keep: 0, .. } => orders("release", Order::Arrive),
-            SyncOp::Release { .. } => orders("release_previous", Order::Arrive),
-            // After a skip, the scopes that use the skipped stages order their own accesses.
-            SyncOp::Skip { .. } => orders("skip", Order::Nothing),
-            SyncOp::WaitStores { leave, read } => {
-                waits("wait_stores", Order::WaitStores { leave: *leave, read: *read })
-            }
-            // They order launches, and no accesses of one launch.
-            SyncOp::WaitPrevious => waits("wait_for_previous", Order::Nothing),
-            SyncOp::AllowNext => orders("allow_next", Order::Nothing),
-        }
-    }
 }

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use hx_index::Expr;
 
 use crate::{
-    Atomic, Choice, CopyChoice, Map, Op, OpKind, Param, Pick, Reason, ReduceChoice, Role, Rounds, Route,
-    ScopeId, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
+    Atomic, Choice, Control, CopyChoice, Leaf, Map, Op, OpKind, Param, Pick, Reason, ReduceChoice, Role,
+    Rounds, Route, ScopeId, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
 };
 
 /// Returns the program as text, one operation a line. Tensors that no operation uses are left out.
@@ -86,15 +86,15 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
     let indent = "  ".repeat(depth);
     for stmt in stmts {
         match stmt {
-            Stmt::Op(op) => {
+            Stmt::Leaf(Leaf::Op(op)) => {
                 let scope = scope_text(op.scope);
                 let _ = writeln!(out, "{indent}#{} {}{scope}", op.id.0, exact_text(program, op));
             }
-            Stmt::For { var, rounds, body } => {
+            Stmt::Control(Control::For { var, rounds, body }) => {
                 let _ = writeln!(out, "{indent}for {var} in {}", rounds_text(program, rounds));
                 stmts_text(program, body, depth + 1, out);
             }
-            Stmt::If { cond, then, otherwise } => {
+            Stmt::Control(Control::If { cond, then, otherwise }) => {
                 let _ = writeln!(out, "{indent}if {cond}");
                 stmts_text(program, then, depth + 1, out);
                 if !otherwise.is_empty() {
@@ -102,26 +102,26 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
                     stmts_text(program, otherwise, depth + 1, out);
                 }
             }
-            Stmt::While { cond, body, .. } => {
+            Stmt::Control(Control::While { cond, body, .. }) => {
                 let _ = writeln!(out, "{indent}while {cond}");
                 stmts_text(program, body, depth + 1, out);
             }
-            Stmt::Let { var, value } => {
+            Stmt::Leaf(Leaf::Let { var, value }) => {
                 let _ = writeln!(out, "{indent}let {var} = {value}");
             }
-            Stmt::Assign { var, value } => {
+            Stmt::Leaf(Leaf::Assign { var, value }) => {
                 let _ = writeln!(out, "{indent}{var} = {value}");
             }
-            Stmt::LetNumber { var, value } => {
+            Stmt::Leaf(Leaf::LetNumber { var, value }) => {
                 let _ = writeln!(out, "{indent}let {var} = {value}");
             }
-            Stmt::AssignNumber { var, value } => {
+            Stmt::Leaf(Leaf::AssignNumber { var, value }) => {
                 let _ = writeln!(out, "{indent}{var} = {value}");
             }
-            Stmt::LoadScalar { var, src, .. } => {
+            Stmt::Leaf(Leaf::LoadScalar { var, src, .. }) => {
                 let _ = writeln!(out, "{indent}let {var} = {}", view_text(program, src));
             }
-            Stmt::Roles(roles) => {
+            Stmt::Control(Control::Roles(roles)) => {
                 for role in roles {
                     let _ = writeln!(out, "{indent}{}", role_text(role));
                     stmts_text(program, &role.body, depth + 1, out);
@@ -176,7 +176,6 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             format!("copy_async({}, {}{add})", view_text(program, src), view_text(program, dst))
         }
         OpKind::Map(map) => map_text(program, map),
-        OpKind::Rearrange { dst, src, .. } => format!("{} = rearrange({})", name(dst), name(src)),
         OpKind::Reduce { dst, src, axis, operator } => {
             format!("{} = reduce({}, axis: {axis}, {})", name(dst), name(src), operator.name())
         }
@@ -202,7 +201,16 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             let message = if message.is_empty() { String::new() } else { format!(", {message:?}") };
             format!("assert({}{message})", name(cond))
         }
+        other => plain_text(program, other),
     }
+}
+
+/// Formats an operation by its description, as in `y = rearrange(x)`.
+fn plain_text(program: &TileProgram, kind: &OpKind) -> String {
+    let names: Vec<&str> = kind.registers().iter().map(|id| program.tensor(*id).name.as_str()).collect();
+    let (results, sources) = names.split_at(kind.results());
+    let call = format!("{}({})", kind.name(), sources.join(", "));
+    if results.is_empty() { call } else { format!("{} = {call}", results.join(", ")) }
 }
 
 fn map_text(program: &TileProgram, map: &Map) -> String {

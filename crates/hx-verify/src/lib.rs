@@ -90,6 +90,37 @@ struct Check<'p> {
     poll: &'p dyn Fn(),
 }
 
+/// Returns the register and shared tensors that an operation reads or writes.
+fn used(kind: &OpKind) -> Vec<TensorId> {
+    let of = |view: &View| {
+        let bases: Vec<Base> = view.bases().collect();
+        bases.into_iter().filter_map(|base| match base {
+            Base::Register(tensor) | Base::Shared(tensor) => Some(tensor),
+            Base::Global(_) => None,
+        })
+    };
+    match kind {
+        OpKind::Fill { dst, .. } => vec![*dst],
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
+            of(src).chain(of(dst)).collect()
+        }
+        OpKind::Gemm { c, a, b, .. } => std::iter::once(*c).chain(of(&a.view)).chain(of(&b.view)).collect(),
+        OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
+        OpKind::Map(map) => map.inputs.iter().copied().chain([map.dst]).collect(),
+        OpKind::Rearrange { dst, src, through } => [*dst, *src].into_iter().chain(*through).collect(),
+        OpKind::Slice { dst: tensor, src: view } | OpKind::Insert { dst: view, src: tensor } => {
+            of(view).chain([*tensor]).collect()
+        }
+        OpKind::ReadNumber { src, .. } => vec![*src],
+        OpKind::Scan { dst, src, .. } => dst.iter().chain(src).copied().collect(),
+        OpKind::Atomic(a) => of(&a.memory).chain([a.value]).chain(a.old).chain(a.compare).collect(),
+        OpKind::ClusterSum { x, parts, .. } => parts.iter().copied().chain([*x]).collect(),
+        OpKind::Print { src, .. } => src.iter().copied().collect(),
+        OpKind::Assert { cond, sides, .. } => sides.iter().copied().chain([*cond]).collect(),
+        OpKind::Sync(_) => Vec::new(),
+    }
+}
+
 /// The thread-value layout of a register tensor, with its sizes.
 struct Held<'p> {
     distribution: &'p Distribution,

@@ -1,7 +1,7 @@
 //! Checks the routes of a product's operands: an operand in shared memory is loaded from its own view right before the product,
 //! and a streamed operand is there before the steps of K that read it.
 
-use hx_tile::{Base, Choice, CopyChoice, GemmChoice, Op, OpId, OpKind, Stmt, TensorId, View};
+use hx_tile::{Base, Choice, Control, CopyChoice, GemmChoice, Leaf, Op, OpId, OpKind, Stmt, TensorId, View};
 
 use crate::{Check, Checked};
 
@@ -125,16 +125,10 @@ fn before(body: &[Stmt], id: OpId) -> Option<&[Stmt]> {
 
 fn op_of(stmt: &Stmt) -> Option<&Op> {
     match stmt {
-        Stmt::Op(op) => Some(op),
-        Stmt::For { .. }
-        | Stmt::If { .. }
-        | Stmt::While { .. }
-        | Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::LoadScalar { .. }
-        | Stmt::LetNumber { .. }
-        | Stmt::AssignNumber { .. }
-        | Stmt::Roles(_) => None,
+        Stmt::Leaf(Leaf::Op(op)) => Some(op),
+        Stmt::Control(Control::For { .. } | Control::If { .. } | Control::While { .. })
+        | Stmt::Leaf(_)
+        | Stmt::Control(Control::Roles(_)) => None,
     }
 }
 

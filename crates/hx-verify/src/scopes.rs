@@ -1,9 +1,9 @@
 //! Checks scopes: their threads, the tensors that their operations reach, and the shared memory that operations use for
 //! themselves.
 
-use hx_tile::{Base, Choice, Op, OpId, OpKind, Scope, ScopeId, ScopeKind, TensorId, View};
+use hx_tile::{Choice, Op, OpId, Scope, ScopeId, ScopeKind};
 
-use crate::{Check, Checked};
+use crate::{Check, Checked, used};
 
 impl Check<'_> {
     /// Checks that the first scope is the block, that the other scopes are whole warps of it, that two scopes share all threads
@@ -137,32 +137,4 @@ impl Check<'_> {
 
 fn threads(scope: &Scope) -> std::ops::Range<u64> {
     u64::from(scope.first)..scope.end()
-}
-
-/// Returns the register and shared tensors that an operation reads or writes.
-pub(crate) fn used(kind: &OpKind) -> Vec<TensorId> {
-    let of = |view: &View| {
-        let bases: Vec<Base> = view.bases().collect();
-        bases.into_iter().filter_map(Base::tensor)
-    };
-    match kind {
-        OpKind::Fill { dst, .. } => vec![*dst],
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
-            of(src).chain(of(dst)).collect()
-        }
-        OpKind::Gemm { c, a, b, .. } => std::iter::once(*c).chain(of(&a.view)).chain(of(&b.view)).collect(),
-        OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
-        OpKind::Map(map) => map.inputs.iter().copied().chain([map.dst]).collect(),
-        OpKind::Rearrange { dst, src, through } => [*dst, *src].into_iter().chain(*through).collect(),
-        OpKind::Slice { dst: tensor, src: view } | OpKind::Insert { dst: view, src: tensor } => {
-            of(view).chain([*tensor]).collect()
-        }
-        OpKind::ReadNumber { src, .. } => vec![*src],
-        OpKind::Scan { dst, src, .. } => dst.iter().chain(src).copied().collect(),
-        OpKind::Atomic(a) => of(&a.memory).chain([a.value]).chain(a.old).chain(a.compare).collect(),
-        OpKind::ClusterSum { x, parts, .. } => parts.iter().copied().chain([*x]).collect(),
-        OpKind::Print { src, .. } => src.iter().copied().collect(),
-        OpKind::Assert { cond, sides, .. } => sides.iter().copied().chain([*cond]).collect(),
-        OpKind::Sync(_) => Vec::new(),
-    }
 }

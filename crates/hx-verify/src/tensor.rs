@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Op, OpKind, Stmt, SyncOp, TensorId, TensorKind, index};
+use hx_tile::{Leaf, Op, OpKind, Stmt, SyncOp, TensorId, TensorKind, index};
 
-use crate::{Check, Checked, scopes};
+use crate::{Check, Checked};
 
 impl Check<'_> {
     pub(crate) fn tensor(&self, tensor: TensorId) -> Checked {
@@ -156,23 +156,23 @@ impl Check<'_> {
         for stmt in &self.program.body {
             let mut ops = Vec::new();
             flat(stmt, &mut ops);
-            if ops.iter().any(|op| scopes::used(&op.kind).contains(&other)) {
+            if ops.iter().any(|op| crate::used(&op.kind).contains(&other)) {
                 // This is the first use of `other`, so `one` must be finished.
                 if !used {
                     return false;
                 }
                 return parted && !self.used_from(one, stmt);
             }
-            if ops.iter().any(|op| scopes::used(&op.kind).contains(&one)) {
+            if ops.iter().any(|op| crate::used(&op.kind).contains(&one)) {
                 (used, parted) = (true, false);
                 let arrives = |op: &&Op| {
                     matches!(op.kind, OpKind::CopyAsync { .. } | OpKind::Store { .. })
-                        && scopes::used(&op.kind).contains(&one)
+                        && crate::used(&op.kind).contains(&one)
                 };
                 arriving.extend(ops.iter().copied().filter(arrives));
             }
             // Only statements of the kernel's own body count: waits of the threads that copy, and barriers of all threads.
-            let Stmt::Op(op) = stmt else { continue };
+            let Stmt::Leaf(Leaf::Op(op)) = stmt else { continue };
             if op.kind == (OpKind::Sync(SyncOp::Wait { groups: 0 })) {
                 // No wait of the body ends copies that signal a pipeline, and stores.
                 let ends = |copy: &Op| {
@@ -196,13 +196,13 @@ impl Check<'_> {
         let later = self.program.body.iter().skip_while(|stmt| !std::ptr::eq(*stmt, from));
         let mut ops = Vec::new();
         later.for_each(|stmt| flat(stmt, &mut ops));
-        ops.iter().any(|op| scopes::used(&op.kind).contains(&tensor))
+        ops.iter().any(|op| crate::used(&op.kind).contains(&tensor))
     }
 }
 
 fn flat<'p>(stmt: &'p Stmt, out: &mut Vec<&'p Op>) {
     match stmt {
-        Stmt::Op(op) => out.push(op),
+        Stmt::Leaf(Leaf::Op(op)) => out.push(op),
         control => control.bodies().flatten().for_each(|s| flat(s, out)),
     }
 }

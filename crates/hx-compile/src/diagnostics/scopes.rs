@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hx_base::{Diagnostic, Severity, codes};
 use hx_index::{Expr, Symbol};
 use hx_lower::Lowered;
-use hx_tile::{Atomic, Base, MemoryScope, Op, OpKind, Stmt};
+use hx_tile::{Atomic, Base, Control, Leaf, MemoryScope, Op, OpKind, Stmt};
 
 use super::Places;
 
@@ -36,21 +36,21 @@ impl Search<'_> {
     fn body(&mut self, body: &[Stmt], branches: bool) {
         for stmt in body {
             match stmt {
-                Stmt::Op(op) => self.op(op, branches),
-                Stmt::If { cond, then, otherwise } => {
+                Stmt::Leaf(Leaf::Op(op)) => self.op(op, branches),
+                Stmt::Control(Control::If { cond, then, otherwise }) => {
                     // A condition of the block's index may leave one block.
                     if !cond.symbols().iter().any(is_block) {
                         self.body(then, true);
                         self.body(otherwise, true);
                     }
                 }
-                Stmt::For { body, .. } | Stmt::While { body, .. } => self.body(body, branches),
-                Stmt::Roles(roles) => roles.iter().for_each(|role| self.body(&role.body, branches)),
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LoadScalar { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. } => {}
+                Stmt::Control(Control::For { body, .. } | Control::While { body, .. }) => {
+                    self.body(body, branches)
+                }
+                Stmt::Control(Control::Roles(roles)) => {
+                    roles.iter().for_each(|role| self.body(&role.body, branches))
+                }
+                Stmt::Leaf(_) => {}
             }
         }
     }

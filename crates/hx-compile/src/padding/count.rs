@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::{Expr, Symbol};
-use hx_tile::{OpId, Rounds, Stmt, TensorId, TileProgram};
+use hx_tile::{Control, OpId, Rounds, Stmt, TensorId, TileProgram};
 
 use super::region::{axis_of, variable};
 use super::{Mixture, Way};
@@ -102,7 +102,9 @@ impl Mixture {
 /// Returns the bounds, `start..end`, of the loop over a range that counts with a symbol; `None` if there is no such loop.
 fn range_of<'p>(stmts: &'p [Stmt], counter: &Symbol) -> Option<(&'p Expr, &'p Expr)> {
     stmts.iter().find_map(|stmt| match stmt {
-        Stmt::For { var, rounds: Rounds::Range { start, end, .. }, .. } if var == counter => {
+        Stmt::Control(Control::For { var, rounds: Rounds::Range { start, end, .. }, .. })
+            if var == counter =>
+        {
             Some((start, end))
         }
         other => other.bodies().find_map(|body| range_of(body, counter)),

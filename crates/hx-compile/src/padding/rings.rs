@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use hx_index::{Expr, Symbol};
-use hx_tile::{Op, OpId, OpKind, PipeId, Rounds, ScopeId, Stmt, SyncOp, TileProgram};
+use hx_tile::{Control, Leaf, Op, OpId, OpKind, PipeId, Rounds, ScopeId, Stmt, SyncOp, TileProgram};
 
 use super::region::Ground;
 
@@ -93,8 +93,8 @@ fn nodes(stmts: &[Stmt], of: (PipeId, ScopeId), acquires: bool, ground: &Ground)
     let mut found = Vec::new();
     for stmt in stmts {
         match stmt {
-            Stmt::Op(op) if is_place(op, of, acquires) => found.push(Node::Place(op.id)),
-            Stmt::For { var, rounds, body } => {
+            Stmt::Leaf(Leaf::Op(op)) if is_place(op, of, acquires) => found.push(Node::Place(op.id)),
+            Stmt::Control(Control::For { var, rounds, body }) => {
                 let body = nodes(body, of, acquires, ground);
                 if body.is_empty() {
                     continue;
@@ -112,19 +112,14 @@ fn nodes(stmts: &[Stmt], of: (PipeId, ScopeId), acquires: bool, ground: &Ground)
                     }
                 });
             }
-            Stmt::Roles(roles) => {
+            Stmt::Control(Control::Roles(roles)) => {
                 roles.iter().for_each(|role| found.extend(nodes(&role.body, of, acquires, ground)));
             }
-            Stmt::If { .. } | Stmt::While { .. } => {
+            Stmt::Control(Control::If { .. } | Control::While { .. }) => {
                 let inside = stmt.bodies().any(|body| !nodes(body, of, acquires, ground).is_empty());
                 found.extend(inside.then_some(Node::Other));
             }
-            Stmt::Op(_)
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadScalar { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. } => {}
+            Stmt::Leaf(_) => {}
         }
     }
     found

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use hx_dtype::DType;
 use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
 use hx_lower::Lowered;
-use hx_tile::{Base, Op, OpId, OpKind, PipeId, Role, Rounds, Stmt, SyncOp, TensorId, TileProgram, View};
+use hx_tile::{
+    Base, Control, Leaf, Op, OpId, OpKind, PipeId, Role, Rounds, Stmt, SyncOp, TensorId, TileProgram, View,
+};
 
 use super::held::{Edge, Held, Pad, Replace, State, change, join};
 use super::number::Number;
@@ -121,16 +123,16 @@ impl<'a> Walk<'a> {
                 return;
             }
             match stmt {
-                Stmt::Op(op) => self.op(op),
-                Stmt::If { cond, then, otherwise } => self.branches(cond, then, otherwise),
-                Stmt::For { var, rounds, body } => self.rounds(var, rounds, body),
-                Stmt::While { cond, body, .. } => self.while_loop(cond, body),
-                Stmt::Roles(roles) => self.roles(roles),
-                Stmt::Let { var, value } => self.define(var, value),
-                Stmt::LoadScalar { var, src, .. } => self.load_number(var, src),
-                Stmt::LetNumber { var, .. } => self.replaced(var, None),
-                Stmt::Assign { var, value } => self.assign(var, value),
-                Stmt::AssignNumber { var, .. } => self.replaced(var, None),
+                Stmt::Leaf(Leaf::Op(op)) => self.op(op),
+                Stmt::Control(Control::If { cond, then, otherwise }) => self.branches(cond, then, otherwise),
+                Stmt::Control(Control::For { var, rounds, body }) => self.rounds(var, rounds, body),
+                Stmt::Control(Control::While { cond, body, .. }) => self.while_loop(cond, body),
+                Stmt::Control(Control::Roles(roles)) => self.roles(roles),
+                Stmt::Leaf(Leaf::Let { var, value }) => self.define(var, value),
+                Stmt::Leaf(Leaf::LoadScalar { var, src, .. }) => self.load_number(var, src),
+                Stmt::Leaf(Leaf::LetNumber { var, .. }) => self.replaced(var, None),
+                Stmt::Leaf(Leaf::Assign { var, value }) => self.assign(var, value),
+                Stmt::Leaf(Leaf::AssignNumber { var, .. }) => self.replaced(var, None),
             }
         }
     }
@@ -467,20 +469,22 @@ fn from_data(stmts: &[Stmt], out: &mut BTreeSet<Symbol>) -> bool {
     let mut more = false;
     for stmt in stmts {
         let found = match stmt {
-            Stmt::LoadScalar { var, .. } | Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => {
-                Some(var)
-            }
-            Stmt::Let { var, value } | Stmt::Assign { var, value } => {
+            Stmt::Leaf(
+                Leaf::LoadScalar { var, .. } | Leaf::LetNumber { var, .. } | Leaf::AssignNumber { var, .. },
+            ) => Some(var),
+            Stmt::Leaf(Leaf::Let { var, value } | Leaf::Assign { var, value }) => {
                 value.symbols().iter().any(|symbol| out.contains(symbol)).then_some(var)
             }
-            Stmt::Op(op) => {
+            Stmt::Leaf(Leaf::Op(op)) => {
                 if let OpKind::ReadNumber { var, .. } = &op.kind {
                     Some(var)
                 } else {
                     None
                 }
             }
-            Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } | Stmt::Roles(_) => None,
+            Stmt::Control(
+                Control::For { .. } | Control::While { .. } | Control::If { .. } | Control::Roles(_),
+            ) => None,
         };
         more |= found.is_some_and(|var| out.insert(var.clone()));
         for body in stmt.bodies() {
@@ -493,7 +497,7 @@ fn from_data(stmts: &[Stmt], out: &mut BTreeSet<Symbol>) -> bool {
 /// Collects the integers that are assigned to.
 fn assigned(stmts: &[Stmt], out: &mut BTreeSet<Symbol>) {
     for stmt in stmts {
-        if let Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } = stmt {
+        if let Stmt::Leaf(Leaf::Assign { var, .. } | Leaf::AssignNumber { var, .. }) = stmt {
             out.insert(var.clone());
         }
         stmt.bodies().for_each(|body| assigned(body, out));
@@ -527,7 +531,7 @@ fn dimensions(program: &TileProgram, walk: &mut Walk<'_>) {
 /// States the integers that never change, in the order of the text.
 fn definitions(stmts: &[Stmt], walk: &mut Walk<'_>) {
     for stmt in stmts {
-        if let Stmt::Let { var, value } = stmt {
+        if let Stmt::Leaf(Leaf::Let { var, value }) = stmt {
             walk.define(var, value);
         }
         stmt.bodies().for_each(|body| definitions(body, walk));

@@ -1,8 +1,8 @@
-//! Counters, draws and the loops over what was drawn.
+//! Counters and draws.
 
 use hx_tile::Origin;
 
-use super::{SiteId, Step};
+use super::SiteId;
 use crate::formula::Formula;
 
 /// A counter of the program, with its limit in this launch: blocks draw the numbers from 0 to `limit - 1`.
@@ -26,16 +26,4 @@ pub(crate) struct DrawCode {
     pub(crate) counter: usize,
     pub(crate) index: Formula,
     pub(crate) parity: Formula,
-}
-
-/// Runs a body for each number below the limit that the block draws; the first number from the limit on ends the loop.
-#[derive(Debug)]
-pub(crate) struct DrawnCode {
-    pub(crate) site: SiteId,
-    pub(crate) counter: usize,
-    pub(crate) index: Formula,
-    pub(crate) parity: Formula,
-    /// The slot in [`Env::slots`](crate::formula::Env) that gets the number when a round begins.
-    pub(crate) slot: u32,
-    pub(crate) body: Vec<Step>,
 }

@@ -6,8 +6,9 @@ use hx_index::{Expr, Symbol};
 use hx_target::Form;
 
 use hx_tile::{
-    Base, Completion, Counter, Mode, Op, OpId, OpKind, Operand, Order, Pick, PipeId, Role as TileRole,
-    Rounds, Rows, ScopeId, ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
+    Base, Completion, Control as TileControl, Counter, Leaf as TileLeaf, Mode, Op, OpId, OpKind, Operand,
+    Order, Pick, PipeId, Role as TileRole, Rounds, Rows, ScopeId, ScopeKind, Stmt as TileStmt, SyncOp,
+    TensorId, TileProgram, View,
 };
 
 use self::data::Data;
@@ -166,11 +167,11 @@ impl Translator<'_> {
 
     fn stmt(&self, stmt: &TileStmt, out: &mut Vec<Stmt>) {
         match stmt {
-            TileStmt::Op(op) => {
+            TileStmt::Leaf(TileLeaf::Op(op)) => {
                 self.op(op, out);
                 self.data.op(op, out);
             }
-            TileStmt::For { var, rounds, body } => {
+            TileStmt::Control(TileControl::For { var, rounds, body }) => {
                 let body = self.body(body);
                 // Registers are whole tensors, so every round uses them alike.
                 match body.iter().all(|stmt| matches!(stmt, Stmt::Act(_, Act::Touch { .. }))) {
@@ -183,13 +184,13 @@ impl Translator<'_> {
                     }),
                 }
             }
-            TileStmt::If { cond, then, otherwise } => {
+            TileStmt::Control(TileControl::If { cond, then, otherwise }) => {
                 let (then, otherwise) = (self.body(then), self.body(otherwise));
                 if !(then.is_empty() && otherwise.is_empty()) {
                     out.push(Stmt::If { cond: cond.clone(), then, otherwise });
                 }
             }
-            TileStmt::While { cond, body, .. } => {
+            TileStmt::Control(TileControl::While { cond, body, .. }) => {
                 let flags = flags(body);
                 let body = self.body(body);
                 if flags.is_empty() {
@@ -202,19 +203,19 @@ impl Translator<'_> {
                     );
                 }
             }
-            TileStmt::Let { var, value } => {
+            TileStmt::Leaf(TileLeaf::Let { var, value }) => {
                 out.push(Stmt::Let { var: var.clone(), value: value.clone() });
             }
-            TileStmt::Assign { var, value } => {
+            TileStmt::Leaf(TileLeaf::Assign { var, value }) => {
                 out.push(Stmt::Assign { var: var.clone(), value: value.clone() });
             }
-            TileStmt::LoadScalar { var, src, .. } => out.push(self.data.element(var, src)),
-            TileStmt::LetNumber { var, value } | TileStmt::AssignNumber { var, value } => {
-                let changes = matches!(stmt, TileStmt::AssignNumber { .. });
+            TileStmt::Leaf(TileLeaf::LoadScalar { var, src, .. }) => out.push(self.data.element(var, src)),
+            TileStmt::Leaf(TileLeaf::LetNumber { var, value } | TileLeaf::AssignNumber { var, value }) => {
+                let changes = matches!(stmt, TileStmt::Leaf(TileLeaf::AssignNumber { .. }));
                 let number = Number::Computed(value.clone());
                 out.push(Stmt::Number { var: var.clone(), changes, number });
             }
-            TileStmt::Roles(_) => {}
+            TileStmt::Control(TileControl::Roles(_)) => {}
         }
     }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use hx_tile::{
-    Base, Choice, CopyChoice, GemmChoice, Op, OpId, OpKind, Solution, Stmt, Stream, TensorId, TileProgram,
-    tile_modes,
+    Base, Choice, CopyChoice, GemmChoice, Leaf, Op, OpId, OpKind, Solution, Stmt, Stream, TensorId,
+    TileProgram, tile_modes,
 };
 
 /// Records the streamed operands of every product of a solved program.
@@ -35,8 +35,8 @@ impl<'p> Finder<'p> {
         let mut copies = Vec::new();
         for stmt in body {
             match stmt {
-                Stmt::Op(op) if matches!(op.kind, OpKind::Copy { .. }) => copies.push(op),
-                Stmt::Op(op) => {
+                Stmt::Leaf(Leaf::Op(op)) if matches!(op.kind, OpKind::Copy { .. }) => copies.push(op),
+                Stmt::Leaf(Leaf::Op(op)) => {
                     out.extend(self.stream(op, &copies).map(|stream| (op.id, stream)));
                     copies.clear();
                 }

@@ -8,7 +8,7 @@ mod repair;
 
 use std::collections::BTreeSet;
 
-use hx_tile::{OpId, OpKind, Stmt, TensorId, TileProgram};
+use hx_tile::{Control, Leaf, OpId, OpKind, Stmt, TensorId, TileProgram};
 
 pub use repair::Repair;
 
@@ -195,7 +195,7 @@ pub fn restricted(program: &TileProgram, claims: &[Claim]) -> TileProgram {
 
 fn retain(body: &mut Vec<Stmt>, claims: &BTreeSet<Claim>) {
     body.retain_mut(|stmt| match stmt {
-        Stmt::Op(op) => {
+        Stmt::Leaf(Leaf::Op(op)) => {
             if let OpKind::Gemm { warps, .. } = &mut op.kind
                 && !claims.contains(&Claim::Warps(op.id))
             {
@@ -203,23 +203,19 @@ fn retain(body: &mut Vec<Stmt>, claims: &BTreeSet<Claim>) {
             }
             claims.contains(&Claim::Operation(op.id))
         }
-        Stmt::For { body, .. } | Stmt::While { body, .. } => {
+        Stmt::Control(Control::For { body, .. } | Control::While { body, .. }) => {
             retain(body, claims);
             true
         }
-        Stmt::If { then, otherwise, .. } => {
+        Stmt::Control(Control::If { then, otherwise, .. }) => {
             retain(then, claims);
             retain(otherwise, claims);
             true
         }
-        Stmt::Roles(roles) => {
+        Stmt::Control(Control::Roles(roles)) => {
             roles.iter_mut().for_each(|role| retain(&mut role.body, claims));
             true
         }
-        Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::LoadScalar { .. }
-        | Stmt::LetNumber { .. }
-        | Stmt::AssignNumber { .. } => true,
+        Stmt::Leaf(_) => true,
     });
 }

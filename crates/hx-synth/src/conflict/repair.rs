@@ -9,7 +9,8 @@ use hx_index::{Expr, Symbol};
 use hx_layout::{ComposedLayout, IntTuple, Layout};
 use hx_target::{Space, Target};
 use hx_tile::{
-    Base, Op, OpId, OpKind, Origin, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, View,
+    Base, Leaf, Op, OpId, OpKind, Origin, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram,
+    View,
 };
 
 use super::{Claim, Tries};
@@ -363,7 +364,7 @@ impl Adder<'_> {
     fn op(&mut self, kind: OpKind) -> Stmt {
         let id = OpId(self.next);
         self.next += 1;
-        Stmt::Op(Op { id, kind, scope: self.scope, origin: Origin::default() })
+        Stmt::Leaf(Leaf::Op(Op { id, kind, scope: self.scope, origin: Origin::default() }))
     }
 }
 
@@ -372,7 +373,7 @@ fn change(body: &mut Vec<Stmt>, id: OpId, with: &mut dyn FnMut(&mut Op) -> Vec<S
     let mut at = 0;
     while at < body.len() {
         match &mut body[at] {
-            Stmt::Op(op) => {
+            Stmt::Leaf(Leaf::Op(op)) => {
                 let before = if op.id == id { with(op) } else { Vec::new() };
                 let added = before.len();
                 body.splice(at..at, before);

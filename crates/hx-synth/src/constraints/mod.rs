@@ -200,7 +200,7 @@ fn find(root: &BTreeMap<TensorId, TensorId>, mut tensor: TensorId) -> TensorId {
     tensor
 }
 
-/// Returns the constraints of one operation. A new operation with constraints of its own, such as a scan, adds an arm here.
+/// Returns the constraints of one operation. An operation with constraints of its own, such as a scan, has an arm here.
 fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constraint> {
     match &op.kind {
         OpKind::Copy { src, dst } => match copy(src, dst) {
@@ -211,7 +211,6 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
         OpKind::Gemm { c, a, b, .. } => {
             vec![Constraint::Gemm { c: *c, a: a.view.register(), b: b.view.register() }]
         }
-        OpKind::Cast { dst, src } => vec![Constraint::Equal { a: *dst, b: *src }],
         OpKind::Rearrange { dst, src, .. } if still.contains(&op.id) => {
             vec![Constraint::Equal { a: *dst, b: *src }]
         }
@@ -237,16 +236,14 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
             None => vec![],
         },
         OpKind::Atomic(atomic) => moved(op, atomic.value, atomic.memory.base),
-        // The threads with the same number hold the same elements in all blocks, whatever the layout of a whole tensor.
-        OpKind::ClusterSum { x, parts, .. } => {
-            parts.iter().map(|part| Constraint::Equal { a: *x, b: *part }).collect()
+        // The destination of `ReadNumber` is pinned. Prints and assertions read each element from whichever thread holds it.
+        other => {
+            let registers = if other.description().is_alike { other.registers() } else { Vec::new() };
+            let equal = |(a, others): (&TensorId, &[TensorId])| -> Vec<Constraint> {
+                others.iter().map(|b| Constraint::Equal { a: *a, b: *b }).collect()
+            };
+            registers.split_first().map(equal).unwrap_or_default()
         }
-        OpKind::Fill { .. }
-        // The destination of `ReadNumber` is pinned.
-        | OpKind::ReadNumber { .. } | OpKind::Sync(_) | OpKind::Store { .. }
-        // These read each element from whichever thread holds it.
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => vec![],
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use hx_index::{Expr, Symbol};
-use hx_tile::{Cost, CounterId, OpId, OpKind, PipeId, Rounds, Stmt, SyncOp, Takes, TileProgram};
+use hx_tile::{
+    Control, Cost, CounterId, Leaf, OpId, OpKind, PipeId, Rounds, Stmt, SyncOp, Takes, TileProgram,
+};
 
 use super::clock::Clock;
 use crate::constraints::component::UNKNOWN_TRIPS;
@@ -74,12 +76,12 @@ impl<'p> Walk<'p> {
     pub(super) fn body(&mut self, body: &[Stmt], times: f64) {
         for stmt in body {
             match stmt {
-                Stmt::Op(op) => {
+                Stmt::Leaf(Leaf::Op(op)) => {
                     let cost = self.costs.get(&op.id).copied().unwrap_or_default();
                     self.clock.pass(op, &cost);
                     self.executions.insert(op.id, times);
                 }
-                Stmt::For { var, rounds, body } => {
+                Stmt::Control(Control::For { var, rounds, body }) => {
                     let count = self.count(rounds);
                     let first = match rounds {
                         Rounds::Range { start, .. } => self.value(start),
@@ -89,12 +91,13 @@ impl<'p> Walk<'p> {
                     self.repeated(body, count, times);
                     self.values.remove(var);
                 }
-                Stmt::While { body, .. } => {
+                Stmt::Control(Control::While { body, .. }) => {
                     self.assumed = true;
                     self.repeated(body, UNKNOWN_TRIPS, times);
                 }
-                Stmt::If { then, otherwise, .. } => self.slower([then, otherwise], times),
-                Stmt::Let { var, value } | Stmt::Assign { var, value } => match self.value(value) {
+                Stmt::Control(Control::If { then, otherwise, .. }) => self.slower([then, otherwise], times),
+                Stmt::Leaf(Leaf::Let { var, value } | Leaf::Assign { var, value }) => match self.value(value)
+                {
                     Some(value) => {
                         self.values.insert(var.clone(), value);
                     }
@@ -103,10 +106,12 @@ impl<'p> Walk<'p> {
                     }
                 },
                 // Each role has a walk of its own.
-                Stmt::Roles(_) => {}
-                Stmt::LoadScalar { var, .. }
-                | Stmt::LetNumber { var, .. }
-                | Stmt::AssignNumber { var, .. } => {
+                Stmt::Control(Control::Roles(_)) => {}
+                Stmt::Leaf(
+                    Leaf::LoadScalar { var, .. }
+                    | Leaf::LetNumber { var, .. }
+                    | Leaf::AssignNumber { var, .. },
+                ) => {
                     self.values.remove(var);
                 }
             }
@@ -205,7 +210,7 @@ impl Along {
     fn of(body: &[Stmt]) -> Option<Along> {
         let mut along: Option<Along> = None;
         for stmt in body {
-            let Stmt::Op(op) = stmt else { continue };
+            let Stmt::Leaf(Leaf::Op(op)) = stmt else { continue };
             let OpKind::Sync(ref sync @ (SyncOp::Acquire { pipe, .. } | SyncOp::WaitStage { pipe, .. })) =
                 op.kind
             else {

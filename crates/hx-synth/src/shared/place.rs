@@ -2,7 +2,7 @@
 //! access to the first is still pending at the barrier.
 
 use hx_target::Limits;
-use hx_tile::{Completion, Op, Order, ScopeId, Stmt, TensorId, TileProgram};
+use hx_tile::{Completion, Leaf, Op, Order, ScopeId, Stmt, TensorId, TileProgram};
 
 /// Returns the least alignment of a buffer, in bytes: a line of all banks, so that conflicts can be counted from the buffer's
 /// start.
@@ -79,8 +79,8 @@ fn arrival(program: &TileProgram, begun: usize, scope: ScopeId, wait: Order) -> 
     let waits = |op: &Op| {
         op.kind.description().order == wait && program.scope(op.scope).contains(program.scope(scope))
     };
-    let after =
-        (begun + 1..program.body.len()).find(|i| matches!(&program.body[*i], Stmt::Op(op) if waits(op)));
+    let after = (begun + 1..program.body.len())
+        .find(|i| matches!(&program.body[*i], Stmt::Leaf(Leaf::Op(op)) if waits(op)));
     after.unwrap_or(usize::MAX)
 }
 
@@ -89,7 +89,7 @@ fn separated(program: &TileProgram, a: Option<Span>, b: Option<Span>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return false };
     let (before, after) = if a.0 <= b.0 { (a, b) } else { (b, a) };
     let is_barrier = |stmt: &Stmt| {
-        let Stmt::Op(op) = stmt else { return false };
+        let Stmt::Leaf(Leaf::Op(op)) = stmt else { return false };
         op.scope == ScopeId::BLOCK && op.kind.description().order == Order::Scope
     };
     before.1 < after.0 && program.body[before.1 + 1..after.0].iter().any(is_barrier)

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Base, Op, OpId, OpKind, Solution, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{
+    Base, Leaf, Op, OpId, OpKind, Solution, Stmt, Tensor, TensorId, TensorKind, TileProgram, View,
+};
 
 use crate::solve;
 
@@ -85,11 +87,11 @@ fn change(body: &mut Vec<Stmt>, how: &Change<'_>, next: &mut u32) {
     for mut stmt in body.drain(..) {
         let mut again = None;
         match &mut stmt {
-            Stmt::Op(op) => again = changed(op, how, next),
+            Stmt::Leaf(Leaf::Op(op)) => again = changed(op, how, next),
             control => control.bodies_mut().for_each(|body| change(body, how, next)),
         }
         out.push(stmt);
-        out.extend(again.map(Stmt::Op));
+        out.extend(again.map(|op| Stmt::Leaf(Leaf::Op(op))));
     }
     *body = out;
 }

@@ -7,8 +7,8 @@ use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::SwizzleMode;
 use hx_tile::{
-    Base, BulkChoice, Choice, Op, OpId, OpKind, Param, PipeId, Solution, Stmt, SyncOp, TileProgram, View,
-    ViewMode,
+    Base, BulkChoice, Choice, Control, Leaf, Op, OpId, OpKind, Param, PipeId, Solution, Stmt, SyncOp,
+    TileProgram, View, ViewMode,
 };
 
 use super::build::{constant, shared, tile_of};
@@ -19,9 +19,9 @@ use crate::{Failure, solve};
 
 /// Returns the view that the first copy of a product reads.
 fn source(program: &mut TileProgram) -> &mut View {
-    let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
+    let Some(Stmt::Control(Control::For { body, .. })) = program.body.get_mut(1) else { panic!("a loop") };
     match body.first_mut() {
-        Some(Stmt::Op(Op { kind: OpKind::CopyAsync { src, .. }, .. })) => src,
+        Some(Stmt::Leaf(Leaf::Op(Op { kind: OpKind::CopyAsync { src, .. }, .. }))) => src,
         _ => panic!("a copy"),
     }
 }
@@ -29,9 +29,9 @@ fn source(program: &mut TileProgram) -> &mut View {
 /// Returns a product whose copies signal a pipeline.
 fn signalled(config: &Tiles) -> TileProgram {
     let mut program = tiles(config);
-    let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
+    let Some(Stmt::Control(Control::For { body, .. })) = program.body.get_mut(1) else { panic!("a loop") };
     for stmt in body {
-        if let Stmt::Op(Op { kind: OpKind::CopyAsync { signal, .. }, .. }) = stmt {
+        if let Stmt::Leaf(Leaf::Op(Op { kind: OpKind::CopyAsync { signal, .. }, .. })) = stmt {
             *signal = Some(PipeId(0));
         }
     }
@@ -257,7 +257,12 @@ fn stored(pad: i64) -> TileProgram {
     let sc = hx_tile::TensorId(program.tensors.len() as u32);
     program.tensors.push(shared("sc", DType::F32, &[128, 256, 1]));
     let op = |id, kind| {
-        Stmt::Op(Op { id: OpId(id), kind, scope: hx_tile::ScopeId::BLOCK, origin: hx_tile::Origin(0) })
+        Stmt::Leaf(Leaf::Op(Op {
+            id: OpId(id),
+            kind,
+            scope: hx_tile::ScopeId::BLOCK,
+            origin: hx_tile::Origin(0),
+        }))
     };
     let view = View {
         modes: [128, 256]
@@ -268,7 +273,7 @@ fn stored(pad: i64) -> TileProgram {
         offsets: vec![constant(0); 3],
         ..staged(sc, [128, 256], false)
     };
-    let Some(Stmt::Op(last)) = program.body.pop() else { panic!("the copy of the result") };
+    let Some(Stmt::Leaf(Leaf::Op(last))) = program.body.pop() else { panic!("the copy of the result") };
     let OpKind::Copy { src, .. } = last.kind else { panic!("a copy") };
     program.body.push(op(103, OpKind::Copy { src, dst: view.clone() }));
     program.body.push(op(104, OpKind::Sync(SyncOp::Scope)));
@@ -395,9 +400,9 @@ fn wrong_ends_are_found() {
 fn shared_by_two(config: &Tiles) -> TileProgram {
     let mut program = signalled(config);
     program.cluster = [2, 1, 1];
-    let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
+    let Some(Stmt::Control(Control::For { body, .. })) = program.body.get_mut(1) else { panic!("a loop") };
     for stmt in body {
-        if let Stmt::Op(Op { kind: OpKind::CopyAsync { multicast, .. }, .. }) = stmt {
+        if let Stmt::Leaf(Leaf::Op(Op { kind: OpKind::CopyAsync { multicast, .. }, .. })) = stmt {
             *multicast = Some(0);
         }
     }

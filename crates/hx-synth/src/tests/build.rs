@@ -3,8 +3,8 @@
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, GridAxis, Op, OpId, OpKind, Operand, Origin, Param, ParamId, Rounds, Scope, ScopeId, Stmt, SyncOp,
-    Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
+    Base, Control, GridAxis, Leaf, Op, OpId, OpKind, Operand, Origin, Param, ParamId, Rounds, Scope, ScopeId,
+    Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
 };
 
 /// The configuration of [`matmul`]: the tile's extents m, n and k, the threads of the block, and the type of the operands.
@@ -86,7 +86,7 @@ impl Ops {
     }
     pub(super) fn op(&mut self, kind: OpKind) -> Stmt {
         self.0 += 1;
-        Stmt::Op(Op { id: OpId(self.0 - 1), kind, scope: ScopeId::BLOCK, origin: Origin(0) })
+        Stmt::Leaf(Leaf::Op(Op { id: OpId(self.0 - 1), kind, scope: ScopeId::BLOCK, origin: Origin(0) }))
     }
 }
 
@@ -135,7 +135,7 @@ pub(super) fn matmul(config: &Matmul) -> TileProgram {
     ];
     let body = vec![
         fill,
-        Stmt::For { var: ki, rounds: Rounds::range(constant(0), steps), body },
+        Stmt::Control(Control::For { var: ki, rounds: Rounds::range(constant(0), steps), body }),
         ops.op(OpKind::Cast { dst: cast, src: rc }),
         ops.op(OpKind::Copy { src: whole(cast), dst: whole(sc) }),
         ops.op(OpKind::Sync(SyncOp::Scope)),

@@ -9,8 +9,8 @@ use hx_index::{Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Field, Reached, ReachedStride, Target};
 use hx_tile::{
-    Base, Choice, Edits, GemmChoice, GridAxis, LoadIds, OpId, OpKind, Operand, OperandChoice, Rounds, Scope,
-    Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
+    Base, Choice, Control, Edits, GemmChoice, GridAxis, Leaf, LoadIds, OpId, OpKind, Operand, OperandChoice,
+    Rounds, Scope, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
 };
 
 use super::build::{self, Ops, constant, param, register, tile_of};
@@ -93,13 +93,17 @@ pub(super) fn tiles(config: &Tiles) -> TileProgram {
         ops.op(OpKind::Sync(SyncOp::Scope)),
     ];
     let product = OpKind::Gemm { c: ACC, a, b, warps: None, asynchronous: false };
-    let Stmt::Op(product) = ops.op(product) else { panic!("an operation") };
-    inner.push(Stmt::Op(hx_tile::Op { id: PRODUCT, ..product }));
+    let Stmt::Leaf(Leaf::Op(product)) = ops.op(product) else { panic!("an operation") };
+    inner.push(Stmt::Leaf(Leaf::Op(hx_tile::Op { id: PRODUCT, ..product })));
     let acc = View::whole(Base::Register(ACC), &[m, n]);
     let var = Symbol::Var("s".into(), 0);
     let body = vec![
         ops.op(OpKind::Fill { dst: ACC, value: 0.0 }),
-        Stmt::For { var, rounds: Rounds::range(constant(0), constant(stages)), body: inner },
+        Stmt::Control(Control::For {
+            var,
+            rounds: Rounds::range(constant(0), constant(stages)),
+            body: inner,
+        }),
         ops.op(OpKind::Copy { src: acc, dst: tile_of(2, zero(), [m, n]) }),
     ];
     let names = |x, transposed: bool| if transposed { ["k", x] } else { [x, "k"] };
@@ -411,8 +415,10 @@ fn chained() -> TileProgram {
     let b = Operand { view: staged(SB, [128, 128], true), load };
     let a = Operand::register(p, &[128, 128]);
     let scope = hx_tile::ScopeId::BLOCK;
-    let op = |id, kind| Stmt::Op(hx_tile::Op { id: OpId(id), kind, scope, origin: hx_tile::Origin(0) });
-    let Some(Stmt::For { body, .. }) = program.body.get_mut(1) else { panic!("a loop") };
+    let op = |id, kind| {
+        Stmt::Leaf(Leaf::Op(hx_tile::Op { id: OpId(id), kind, scope, origin: hx_tile::Origin(0) }))
+    };
+    let Some(Stmt::Control(Control::For { body, .. })) = program.body.get_mut(1) else { panic!("a loop") };
     body.push(op(103, OpKind::Cast { dst: p, src: ACC }));
     body.push(op(104, OpKind::Gemm { c: o, a, b, warps: None, asynchronous: false }));
     let view = View::whole(Base::Register(o), &[128, 128]);

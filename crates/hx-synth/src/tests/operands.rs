@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_target::Target;
 use hx_tile::{
-    Base, Choice, Edits, GridAxis, Load, LoadIds, OpId, OpKind, Operand, Scope, Solution, Stmt, SyncOp,
+    Base, Choice, Edits, GridAxis, Leaf, Load, LoadIds, OpId, OpKind, Operand, Scope, Solution, Stmt, SyncOp,
     TensorId, TileProgram, View, emit_tile, op_text,
 };
 
@@ -38,10 +38,12 @@ fn program(k: i64) -> TileProgram {
     let operand =
         |base, op, tensor| Operand { view: memory(base), load: Some(LoadIds { op: OpId(op), tensor }) };
     let (a, b) = (operand(sa, 5, sa_tile), operand(sb, 6, sb_tile));
-    let Stmt::Op(product) = ops.op(OpKind::Gemm { c: acc, a, b, warps: None, asynchronous: false }) else {
+    let Stmt::Leaf(Leaf::Op(product)) =
+        ops.op(OpKind::Gemm { c: acc, a, b, warps: None, asynchronous: false })
+    else {
         panic!("an operation")
     };
-    body.push(Stmt::Op(hx_tile::Op { id: PRODUCT, ..product }));
+    body.push(Stmt::Leaf(Leaf::Op(hx_tile::Op { id: PRODUCT, ..product })));
     TileProgram {
         name: "product".into(),
         target: Target::builtin("sm_89"),

@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_layout::Layout;
 use hx_tile::{
-    Base, Choice, Op, OpKind, ReduceChoice, Scope, ScopeId, ScopeKind, Solution, Stmt, SyncOp, TensorId,
-    TensorKind, TileProgram, View, emit_layouts,
+    Base, Choice, Leaf, Op, OpKind, ReduceChoice, Scope, ScopeId, ScopeKind, Solution, Stmt, SyncOp,
+    TensorId, TensorKind, TileProgram, View, emit_layouts,
 };
 
 use super::build::{Matmul, Ops, matmul, register, shared};
@@ -35,7 +35,7 @@ fn grouped(mut program: TileProgram, tensors: &[u32]) -> TileProgram {
 fn each_op(body: &mut [Stmt], change: &mut dyn FnMut(&mut Op)) {
     for stmt in body {
         match stmt {
-            Stmt::Op(op) => change(op),
+            Stmt::Leaf(Leaf::Op(op)) => change(op),
             control => control.bodies_mut().for_each(|body| each_op(body, change)),
         }
     }

@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Choice, GridAxis, OpId, OpKind, Rounds, Scope, Stmt, SyncOp, TensorId, TensorKind, TileProgram,
-    View, ViewMode,
+    Base, Choice, Control, GridAxis, Leaf, OpId, OpKind, Rounds, Scope, Stmt, SyncOp, TensorId, TensorKind,
+    TileProgram, View, ViewMode,
 };
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
@@ -47,7 +47,7 @@ fn sliced(dtype: DType, start: &Expr, extent: i64, unroll: bool) -> TileProgram 
         ops.op(OpKind::Copy { src: whole(2, Base::Register), dst: tile_of(1, zero(), [16, extent]) }),
     ];
     let rounds = Rounds::Range { start: constant(0), end: constant(4), unroll };
-    body.push(Stmt::For { var, rounds, body: inner });
+    body.push(Stmt::Control(Control::For { var, rounds, body: inner }));
     let params = vec![param("a", dtype, ["m", "n"], false), param("c", dtype, ["m", "n"], false)];
     let grid = vec![GridAxis { blocks: constant(1) }];
     TileProgram {
@@ -225,15 +225,15 @@ fn starts_in_a_pinned_layout() {
         let mut program = sliced(DType::F16, &constant(0), 16, false);
         let TensorKind::Shared { pinned } = &mut program.tensors[1].kind else { panic!() };
         *pinned = Some("(16, 64) : (66, 1)".parse().unwrap());
-        let Some(Stmt::For { body, .. }) = program.body.last_mut() else { panic!() };
-        let Stmt::Op(op) = &mut body[0] else { panic!() };
+        let Some(Stmt::Control(Control::For { body, .. })) = program.body.last_mut() else { panic!() };
+        let Stmt::Leaf(Leaf::Op(op)) = &mut body[0] else { panic!() };
         let OpKind::Copy { src, dst } = &mut op.kind else { panic!() };
         src.offsets[0] = start;
         src.modes[0].extent = 1;
         let whole = View::whole(dst.base, &[1, 16]);
         *dst = whole.clone();
         program.tensors[2].shape = vec![1, 16];
-        let Stmt::Op(op) = &mut body[1] else { panic!() };
+        let Stmt::Leaf(Leaf::Op(op)) = &mut body[1] else { panic!() };
         op.kind = OpKind::Copy { src: whole, dst: tile_of(1, [constant(0), constant(0)], [1, 16]) };
         let solution = solve(&program, &|| false).unwrap();
         assert_eq!(hx_verify::verify(&program, &solution), []);

@@ -33,8 +33,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::{Allocation, Target};
 use hx_tile::{
-    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, OperandChoice, Param as TileParam, Products, Rounds,
-    ScopeId, Solution, Stmt as TileStmt, SyncOp, TensorId, TileProgram,
+    Choice, Control as TileControl, ConvertChoice, GemmChoice, Leaf as TileLeaf, Op, OpId, OpKind,
+    OperandChoice, Param as TileParam, Products, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp,
+    TensorId, TileProgram,
 };
 
 use crate::{
@@ -300,11 +301,11 @@ impl<'p> Lowering<'p> {
                 continue;
             }
             out.push(match stmt {
-                TileStmt::Op(op) if self.streamed.contains(&op.id) => continue,
-                TileStmt::Op(op @ Op { kind: OpKind::ReadNumber { var, src }, .. }) => {
+                TileStmt::Leaf(TileLeaf::Op(op)) if self.streamed.contains(&op.id) => continue,
+                TileStmt::Leaf(TileLeaf::Op(op @ Op { kind: OpKind::ReadNumber { var, src }, .. })) => {
                     self.read_number(op, var, *src)?
                 }
-                TileStmt::Op(op) => {
+                TileStmt::Leaf(TileLeaf::Op(op)) => {
                     let mut body = self.op(op)?;
                     if self.touched.contains(&op.id) {
                         body.splice(0..0, self.wait_products(op, 0)?);
@@ -314,47 +315,55 @@ impl<'p> Lowering<'p> {
                     }
                     self.group(op, body)
                 }
-                TileStmt::For { var, rounds: Rounds::Range { start, end, unroll }, body } => {
-                    Stmt::Control(Control::For {
-                        var: var.clone(),
-                        start: start.clone(),
-                        end: end.clone(),
-                        unroll: *unroll,
-                        body: self.stmts(body)?,
-                    })
-                }
-                TileStmt::For { var, rounds: Rounds::Drawn { counter, scope, origin }, body } => {
+                TileStmt::Control(TileControl::For {
+                    var,
+                    rounds: Rounds::Range { start, end, unroll },
+                    body,
+                }) => Stmt::Control(Control::For {
+                    var: var.clone(),
+                    start: start.clone(),
+                    end: end.clone(),
+                    unroll: *unroll,
+                    body: self.stmts(body)?,
+                }),
+                TileStmt::Control(TileControl::For {
+                    var,
+                    rounds: Rounds::Drawn { counter, scope, origin },
+                    body,
+                }) => {
                     let over = Over { var, counter: *counter, scope: *scope, origin: *origin };
                     out.extend(self.drawn(&over, body)?);
                     continue;
                 }
-                TileStmt::If { cond, then, otherwise } => Stmt::Control(Control::If {
+                TileStmt::Control(TileControl::If { cond, then, otherwise }) => Stmt::Control(Control::If {
                     cond: cond.clone(),
                     then: self.stmts(then)?,
                     otherwise: self.stmts(otherwise)?,
                 }),
-                TileStmt::While { cond, body, origin } => Stmt::Control(Control::While {
-                    cond: cond.clone(),
-                    body: self.stmts(body)?,
-                    origin: Some(*origin),
-                }),
-                TileStmt::Let { var, value } => {
+                TileStmt::Control(TileControl::While { cond, body, origin }) => {
+                    Stmt::Control(Control::While {
+                        cond: cond.clone(),
+                        body: self.stmts(body)?,
+                        origin: Some(*origin),
+                    })
+                }
+                TileStmt::Leaf(TileLeaf::Let { var, value }) => {
                     Stmt::Leaf(Leaf::Let { var: var.clone(), value: value.clone() })
                 }
-                TileStmt::Assign { var, value } => {
+                TileStmt::Leaf(TileLeaf::Assign { var, value }) => {
                     Stmt::Leaf(Leaf::Assign { var: var.clone(), value: value.clone() })
                 }
-                TileStmt::LoadScalar { var, src, .. } => self.load_scalar(var, src)?,
-                TileStmt::LetNumber { var, value } => Stmt::Leaf(Leaf::LetNumber {
+                TileStmt::Leaf(TileLeaf::LoadScalar { var, src, .. }) => self.load_scalar(var, src)?,
+                TileStmt::Leaf(TileLeaf::LetNumber { var, value }) => Stmt::Leaf(Leaf::LetNumber {
                     var: var.clone(),
                     value: scalar::hardware(self.program.target.rows(), value),
                     inputs: Vec::new(),
                 }),
-                TileStmt::AssignNumber { var, value } => Stmt::Leaf(Leaf::AssignNumber {
+                TileStmt::Leaf(TileLeaf::AssignNumber { var, value }) => Stmt::Leaf(Leaf::AssignNumber {
                     var: var.clone(),
                     value: scalar::hardware(self.program.target.rows(), value),
                 }),
-                TileStmt::Roles(roles) => Stmt::Control(Control::Roles(
+                TileStmt::Control(TileControl::Roles(roles)) => Stmt::Control(Control::Roles(
                     roles.iter().map(|role| self.role(role)).collect::<Result<_, _>>()?,
                 )),
             });
@@ -365,7 +374,7 @@ impl<'p> Lowering<'p> {
 
     /// Lowers an operation that defines a local for the statements after it. `None` for any other statement.
     fn several(&self, stmt: &TileStmt) -> Result<Option<Body>, LowerError> {
-        let TileStmt::Op(op) = stmt else { return Ok(None) };
+        let TileStmt::Leaf(TileLeaf::Op(op)) = stmt else { return Ok(None) };
         let OpKind::Sync(sync) = &op.kind else { return Ok(None) };
         Ok(if let SyncOp::Acquire { pipe, var } = sync {
             Some(self.acquire(op, *pipe, var)?)

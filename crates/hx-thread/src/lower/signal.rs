@@ -8,7 +8,10 @@
 use std::collections::BTreeMap;
 
 use hx_index::{Expr, Symbol};
-use hx_tile::{Base, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt, SyncOp, TileProgram};
+use hx_tile::{
+    Base, Control as TileControl, Leaf as TileLeaf, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt,
+    SyncOp, TileProgram,
+};
 
 use super::waiters::{self, is_in_boxes};
 use super::{LowerError, Lowering};
@@ -81,7 +84,7 @@ fn stages_in(
 ) -> BTreeMap<PipeId, Symbol> {
     let mut open = around.clone();
     for stmt in body {
-        if let TileStmt::Op(op) = stmt {
+        if let TileStmt::Leaf(TileLeaf::Op(op)) = stmt {
             if let OpKind::Sync(SyncOp::Acquire { pipe, var }) = &op.kind {
                 open.insert(*pipe, var.clone());
             } else if let OpKind::CopyAsync { signal: Some(pipe), .. } = &op.kind
@@ -130,7 +133,11 @@ impl Lowering<'_> {
     pub(super) fn signals(&self, stmts: &[TileStmt]) -> Result<BTreeMap<usize, Signals>, LowerError> {
         let mut stages: Vec<Stage> = Vec::new();
         for (at, stmt) in stmts.iter().enumerate() {
-            if let TileStmt::Op(Op { kind: OpKind::Sync(SyncOp::Acquire { pipe, var }), .. }) = stmt {
+            if let TileStmt::Leaf(TileLeaf::Op(Op {
+                kind: OpKind::Sync(SyncOp::Acquire { pipe, var }),
+                ..
+            })) = stmt
+            {
                 stages.push(Stage { pipe: *pipe, var: var.clone(), bytes: 0, copies: None });
             }
             for stage in &mut stages {
@@ -184,7 +191,7 @@ impl Lowering<'_> {
             LowerError { op, message: "the stage gets more bytes on one way than on another".to_owned() }
         };
         match stmt {
-            TileStmt::Op(op) => {
+            TileStmt::Leaf(TileLeaf::Op(op)) => {
                 let OpKind::CopyAsync { dst, .. } = &op.kind else { return Ok(0) };
                 let is_counted =
                     self.pipes.stages.get(&op.id) == Some(var) && is_in_boxes(self.solution, op.id);
@@ -193,7 +200,7 @@ impl Lowering<'_> {
                 let bits = u64::from(self.program.tensor(tensor).dtype.bits());
                 Ok(if is_counted { elements as u64 * bits / 8 } else { 0 })
             }
-            TileStmt::For { rounds, body, .. } => {
+            TileStmt::Control(TileControl::For { rounds, body, .. }) => {
                 let (each, trips) = (all(body)?, rounds.count());
                 match trips {
                     _ if each == 0 => Ok(0),
@@ -201,11 +208,11 @@ impl Lowering<'_> {
                     None => Err(differs()),
                 }
             }
-            TileStmt::If { then, otherwise, .. } => {
+            TileStmt::Control(TileControl::If { then, otherwise, .. }) => {
                 let [then, otherwise] = [all(then)?, all(otherwise)?];
                 if then == otherwise { Ok(then) } else { Err(differs()) }
             }
-            TileStmt::While { body, .. } => {
+            TileStmt::Control(TileControl::While { body, .. }) => {
                 if all(body)? == 0 {
                     Ok(0)
                 } else {
@@ -213,12 +220,7 @@ impl Lowering<'_> {
                 }
             }
             // A role acquires stages of its own.
-            TileStmt::Roles(_)
-            | TileStmt::Let { .. }
-            | TileStmt::Assign { .. }
-            | TileStmt::LoadScalar { .. }
-            | TileStmt::LetNumber { .. }
-            | TileStmt::AssignNumber { .. } => Ok(0),
+            TileStmt::Control(TileControl::Roles(_)) | TileStmt::Leaf(_) => Ok(0),
         }
     }
 }

@@ -5,8 +5,9 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::SwizzleMode;
 use hx_tile::{
-    Base, Counter, CounterId, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Role, Rounds, Scope,
-    ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
+    Base, Control, Counter, CounterId, GridAxis, Leaf, Op, OpId, OpKind, Origin, Param, ParamId, Role,
+    Rounds, Scope, ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam, TileProgram,
+    View, ViewMode,
 };
 
 use super::{LowerError, lower};
@@ -61,7 +62,7 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
         (OpKind::Copy { src: own(1, 1), dst: global(1, 1) }, scope),
         (OpKind::Sync(SyncOp::Scope), ScopeId::BLOCK),
     ];
-    let op = |(id, (kind, scope))| Stmt::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) });
+    let op = |(id, (kind, scope))| Stmt::Leaf(Leaf::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) }));
     TileProgram {
         name: "sum".into(),
         params: vec![param("a", 512), param("c", 1)],
@@ -137,7 +138,7 @@ fn a_group_runs_the_statements_of_a_block_of_its_threads() {
 fn a_number_belongs_to_the_block() {
     let mut program = sum(vec![Scope::block(256), group()], GROUP);
     let kind = OpKind::ReadNumber { var: Symbol::Var("n".into(), 0), src: TensorId(1) };
-    program.body.push(Stmt::Op(Op { id: OpId(9), kind, scope: GROUP, origin: Origin(0) }));
+    program.body.push(Stmt::Leaf(Leaf::Op(Op { id: OpId(9), kind, scope: GROUP, origin: Origin(0) })));
     expect!["operation 9: a number belongs to the block, and the group of threads 128..256 reads it"]
         .assert_eq(&lowered(&program).unwrap_err().to_string());
 }
@@ -175,7 +176,9 @@ fn stored() -> TileProgram {
         OpKind::Store { src: whole(Base::Shared(s)), dst, adds: false },
         OpKind::Sync(SyncOp::WaitStores { leave: 0, read: true }),
     ];
-    let op = |(id, kind)| Stmt::Op(Op { id: OpId(id), kind, scope: ScopeId::BLOCK, origin: Origin(0) });
+    let op = |(id, kind)| {
+        Stmt::Leaf(Leaf::Op(Op { id: OpId(id), kind, scope: ScopeId::BLOCK, origin: Origin(0) }))
+    };
     let mut facts = Facts::default();
     facts.divisible(Symbol::Dim("n".into()), 16);
     TileProgram {
@@ -226,10 +229,13 @@ fn a_store_is_boxes_of_a_map() {
 #[test]
 fn loads_before_a_bulk_store_to_their_tensor_are_fenced() {
     let mut program = stored();
-    let Stmt::Op(Op { kind: OpKind::Store { dst, .. }, .. }) = &program.body[3] else { panic!("a store") };
+    let Stmt::Leaf(Leaf::Op(Op { kind: OpKind::Store { dst, .. }, .. })) = &program.body[3] else {
+        panic!("a store")
+    };
     let (src, dst) = (dst.clone(), View::whole(Base::Register(TensorId(0)), &[64, 128]));
     let kind = OpKind::Copy { src, dst };
-    program.body[0] = Stmt::Op(Op { id: OpId(0), kind, scope: ScopeId::BLOCK, origin: Origin(0) });
+    program.body[0] =
+        Stmt::Leaf(Leaf::Op(Op { id: OpId(0), kind, scope: ScopeId::BLOCK, origin: Origin(0) }));
     let text = lowered(&program).unwrap();
     let order: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("//")).collect();
     let barrier = order.iter().position(|line| *line == "barrier").unwrap();
@@ -287,9 +293,9 @@ fn drawn() -> TileProgram {
     let role = |scope: u32, var: &Symbol, index: Option<Symbol>| {
         let scope = ScopeId(scope);
         let kind = OpKind::Sync(SyncOp::Scope);
-        let body = vec![Stmt::Op(Op { id: OpId(scope.0 - 1), kind, scope, origin: Origin(1) })];
+        let body = vec![Stmt::Leaf(Leaf::Op(Op { id: OpId(scope.0 - 1), kind, scope, origin: Origin(1) }))];
         let rounds = Rounds::Drawn { counter: CounterId(0), scope, origin: Origin(2) };
-        let body = vec![Stmt::For { var: var.clone(), rounds, body }];
+        let body = vec![Stmt::Control(Control::For { var: var.clone(), rounds, body })];
         Role { scope, registers: None, index, body }
     };
     TileProgram {
@@ -302,7 +308,7 @@ fn drawn() -> TileProgram {
             Scope { kind: ScopeKind::Role, first: 256, threads: 128, groups: 1 },
         ],
         counters: vec![Counter { name: "work".into(), param: ParamId(1), limit, origin: Origin(0) }],
-        body: vec![Stmt::Roles(vec![role(1, &t, Some(g)), role(2, &u, None)])],
+        body: vec![Stmt::Control(Control::Roles(vec![role(1, &t, Some(g)), role(2, &u, None)]))],
         ..TileProgram::default()
     }
 }
@@ -350,7 +356,7 @@ fn the_first_scope_draws_one_ticket_ahead() {
 #[test]
 fn without_the_first_scope_the_next_one_draws() {
     let mut program = drawn();
-    if let Some(Stmt::Roles(roles)) = program.body.last_mut() {
+    if let Some(Stmt::Control(Control::Roles(roles))) = program.body.last_mut() {
         roles[0].body.clear();
     }
     expect![[r#"

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use hx_index::gcd;
 
 use hx_tile::{
-    Base, Choice, Op, OpId, OpKind, PipeId, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp, TileProgram,
+    Base, Choice, Control as TileControl, Leaf as TileLeaf, Op, OpId, OpKind, PipeId, Rounds, ScopeId,
+    Solution, Stmt as TileStmt, SyncOp, TileProgram,
 };
 
 use crate::{Lanes, Waiters};
@@ -26,13 +27,13 @@ pub(super) fn lanes(program: &TileProgram, solution: &Solution, scope: ScopeId) 
 
 /// Reports whether a statement needs no more than one warp of its scope.
 fn is_of_one(stmt: &TileStmt) -> bool {
-    if let TileStmt::Op(op) = stmt
+    if let TileStmt::Leaf(TileLeaf::Op(op)) = stmt
         && let OpKind::Sync(sync) = &op.kind
     {
         return matches!(sync, SyncOp::Acquire { .. } | SyncOp::Skip { .. });
     }
     // Each warp reads the number of a round.
-    let is_drawn = matches!(stmt, TileStmt::For { rounds: Rounds::Drawn { .. }, .. });
+    let is_drawn = matches!(stmt, TileStmt::Control(TileControl::For { rounds: Rounds::Drawn { .. }, .. }));
     !is_drawn && stmt.bodies().all(|body| body.iter().all(is_of_one))
 }
 
@@ -123,22 +124,27 @@ fn only_copies(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bo
     fn is_plain(program: &TileProgram, solution: &Solution, stmt: &TileStmt) -> bool {
         let within = || stmt.bodies().all(|body| body.iter().all(|stmt| is_plain(program, solution, stmt)));
         match stmt {
-            TileStmt::Op(op) => {
+            TileStmt::Leaf(TileLeaf::Op(op)) => {
                 let fills = |pipe: PipeId| !threads_copy(program, solution, pipe);
                 matches!(op.kind, OpKind::CopyAsync { signal: Some(pipe), .. } if fills(pipe))
                     || matches!(op.kind, OpKind::Sync(_))
             }
-            TileStmt::LoadScalar { src, .. } => match src.base {
+            TileStmt::Leaf(TileLeaf::LoadScalar { src, .. }) => match src.base {
                 Base::Global(param) => program.tensor_param(param).is_some_and(|param| !param.mutable),
                 Base::Shared(_) | Base::Register(_) => false,
             },
-            TileStmt::Let { .. }
-            | TileStmt::Assign { .. }
-            | TileStmt::LetNumber { .. }
-            | TileStmt::AssignNumber { .. } => true,
-            TileStmt::For { .. } | TileStmt::While { .. } | TileStmt::If { .. } | TileStmt::Roles(_) => {
-                within()
-            }
+            TileStmt::Leaf(
+                TileLeaf::Let { .. }
+                | TileLeaf::Assign { .. }
+                | TileLeaf::LetNumber { .. }
+                | TileLeaf::AssignNumber { .. },
+            ) => true,
+            TileStmt::Control(
+                TileControl::For { .. }
+                | TileControl::While { .. }
+                | TileControl::If { .. }
+                | TileControl::Roles(_),
+            ) => within(),
         }
     }
     role.body.iter().all(|stmt| is_plain(program, solution, stmt))

@@ -8,7 +8,9 @@
 use std::collections::BTreeMap;
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Choice, Op, OpId, OpKind, Rounds, Solution, Stmt, SyncOp, TensorId, TileProgram};
+use hx_tile::{
+    Choice, Control, Leaf, Op, OpId, OpKind, Rounds, Solution, Stmt, SyncOp, TensorId, TileProgram,
+};
 
 use super::product::{is_by_descriptor, is_product_into};
 
@@ -74,7 +76,11 @@ impl Folding<'_> {
                 Some(Round { var, start, end }) => {
                     let empty = Cond::cmp(CmpOp::Le, end, start.clone(), &self.program.facts);
                     if empty != Cond::False {
-                        let behind = Stmt::If { cond: empty, then: vec![fill], otherwise: Vec::new() };
+                        let behind = Stmt::Control(Control::If {
+                            cond: empty,
+                            then: vec![fill],
+                            otherwise: Vec::new(),
+                        });
                         let place = behind_waits(body, at + offset + 1);
                         body.insert(place, behind);
                     }
@@ -97,10 +103,12 @@ impl Folding<'_> {
 
     fn first(&self, stmt: &Stmt, tensor: TensorId) -> First {
         match stmt {
-            Stmt::Op(op) if self.is_product(op, tensor) && !self.zeros.keep.contains_key(&op.id) => {
+            Stmt::Leaf(Leaf::Op(op))
+                if self.is_product(op, tensor) && !self.zeros.keep.contains_key(&op.id) =>
+            {
                 First::Product(op.id, None)
             }
-            Stmt::For { var, rounds: Rounds::Range { start, end, .. }, body } => {
+            Stmt::Control(Control::For { var, rounds: Rounds::Range { start, end, .. }, body }) => {
                 let first = body.iter().find(|stmt| uses(stmt, tensor)).map(|stmt| self.first(stmt, tensor));
                 let round = Round { var: var.clone(), start: start.clone(), end: end.clone() };
                 match first {
@@ -109,16 +117,10 @@ impl Folding<'_> {
                 }
             }
             // No number tells the first round of a loop over a counter.
-            Stmt::For { rounds: Rounds::Drawn { .. }, .. }
-            | Stmt::Op(_)
-            | Stmt::If { .. }
-            | Stmt::Roles(_)
-            | Stmt::While { .. }
-            | Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadScalar { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. } => First::Other,
+            Stmt::Control(Control::For { rounds: Rounds::Drawn { .. }, .. })
+            | Stmt::Leaf(Leaf::Op(_))
+            | Stmt::Control(Control::If { .. } | Control::Roles(_) | Control::While { .. })
+            | Stmt::Leaf(_) => First::Other,
         }
     }
 
@@ -130,7 +132,7 @@ impl Folding<'_> {
 
 /// Returns the tensor that a statement sets to zero; `None` for another statement.
 fn zero_of(stmt: &Stmt) -> Option<TensorId> {
-    let Stmt::Op(Op { kind: OpKind::Fill { dst, value }, .. }) = stmt else { return None };
+    let Stmt::Leaf(Leaf::Op(Op { kind: OpKind::Fill { dst, value }, .. })) = stmt else { return None };
     (value.to_bits() == 0).then_some(*dst)
 }
 
@@ -140,7 +142,8 @@ fn uses(stmt: &Stmt, tensor: TensorId) -> bool {
 
 /// Returns the position behind the waits for products that stand from `at` on.
 fn behind_waits(body: &[Stmt], at: usize) -> usize {
-    let is_wait =
-        |stmt: &&Stmt| matches!(stmt, Stmt::Op(Op { kind: OpKind::Sync(SyncOp::GemmWait { .. }), .. }));
+    let is_wait = |stmt: &&Stmt| {
+        matches!(stmt, Stmt::Leaf(Leaf::Op(Op { kind: OpKind::Sync(SyncOp::GemmWait { .. }), .. })))
+    };
     at + body[at..].iter().take_while(is_wait).count()
 }

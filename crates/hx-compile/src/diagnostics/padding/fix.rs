@@ -8,7 +8,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Atom, Expr, Symbol};
 use hx_lower::{Lowered, Place};
 use hx_syntax::ast::{self, AstNode};
-use hx_tile::{Map, OpId, OpKind, Scalar, Stmt, TensorId, TileProgram};
+use hx_tile::{Control, Leaf, Map, OpId, OpKind, Scalar, Stmt, TensorId, TileProgram};
 
 use super::super::{Places, calls};
 use crate::padding::{Mixture, Way, along, axis_of, follow, literal};
@@ -121,7 +121,7 @@ fn with_pad(lowered: &Lowered, call: &Place, value: f64) -> Option<Lowered> {
 
 fn each_op(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut hx_tile::Op)) {
     for stmt in stmts {
-        if let Stmt::Op(op) = stmt {
+        if let Stmt::Leaf(Leaf::Op(op)) = stmt {
             f(op);
         }
         for body in stmt.bodies_mut() {
@@ -247,8 +247,10 @@ impl Inside {
 
 /// Inserts an operation before another one.
 fn insert(stmts: &mut Vec<Stmt>, before: OpId, new: &hx_tile::Op) {
-    if let Some(at) = stmts.iter().position(|stmt| matches!(stmt, Stmt::Op(op) if op.id == before)) {
-        stmts.insert(at, Stmt::Op(new.clone()));
+    if let Some(at) =
+        stmts.iter().position(|stmt| matches!(stmt, Stmt::Leaf(Leaf::Op(op)) if op.id == before))
+    {
+        stmts.insert(at, Stmt::Leaf(Leaf::Op(new.clone())));
         return;
     }
     for stmt in stmts {
@@ -295,7 +297,7 @@ fn loops_around(stmts: &[Stmt], op: OpId) -> Vec<Symbol> {
         if stmt.ops().all(|inside| inside.id != op) {
             continue;
         }
-        let own = if let Stmt::For { var, .. } = stmt { Some(var.clone()) } else { None };
+        let own = if let Stmt::Control(Control::For { var, .. }) = stmt { Some(var.clone()) } else { None };
         let inner = stmt.bodies().flat_map(|body| loops_around(body, op));
         return own.into_iter().chain(inner).collect();
     }

@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, GridAxis, Op, OpId, OpKind, Operand, Origin, ParamId, Pipe, PipeId, Role, Rounds, Scope, ScopeId,
-    ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, Turns, TurnsId, View,
+    Base, Control, GridAxis, Leaf, Op, OpId, OpKind, Operand, Origin, ParamId, Pipe, PipeId, Role, Rounds,
+    Scope, ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, Turns, TurnsId, View,
 };
 
 use super::super::{Kind, verdict};
@@ -37,18 +37,18 @@ fn var(name: &str) -> Symbol {
 }
 
 fn repeat(counter: &str, end: Expr, body: Vec<Stmt>) -> Stmt {
-    Stmt::For { var: var(counter), rounds: Rounds::range(Expr::constant(0), end), body }
+    Stmt::Control(Control::For { var: var(counter), rounds: Rounds::range(Expr::constant(0), end), body })
 }
 
 /// Makes operations of one scope; their numbers are set at the end.
 fn ops(scope: u32, kinds: impl IntoIterator<Item = OpKind>) -> Vec<Stmt> {
-    let op = |kind| Stmt::Op(Op { id: OpId(0), kind, scope: ScopeId(scope), origin: Origin(0) });
+    let op = |kind| Stmt::Leaf(Leaf::Op(Op { id: OpId(0), kind, scope: ScopeId(scope), origin: Origin(0) }));
     kinds.into_iter().map(op).collect()
 }
 
 fn number(body: &mut Vec<Stmt>, next: &mut u32) {
     for stmt in body {
-        if let Stmt::Op(op) = stmt {
+        if let Stmt::Leaf(Leaf::Op(op)) = stmt {
             op.id = OpId(*next);
             *next += 1;
         }
@@ -126,7 +126,10 @@ fn product(each: bool, keep: impl Fn(&OpKind) -> bool) -> TileProgram {
         ],
         pipes: vec![Pipe { name: "pipe".into(), stages: 4, readers: each.then_some(1), origin: Origin(0) }],
         turns: vec![Turns { name: "turn".into(), scope: ScopeId(2), origin: Origin(0) }],
-        body: vec![Stmt::Roles(vec![role(1, None, producer), role(2, each.then(|| var("g")), consumer)])],
+        body: vec![Stmt::Control(Control::Roles(vec![
+            role(1, None, producer),
+            role(2, each.then(|| var("g")), consumer),
+        ]))],
         ..TileProgram::default()
     };
     number(&mut program.body, &mut 0);
@@ -135,7 +138,7 @@ fn product(each: bool, keep: impl Fn(&OpKind) -> bool) -> TileProgram {
 }
 
 fn retain(body: &mut Vec<Stmt>, keep: &dyn Fn(&OpKind) -> bool) {
-    body.retain(|stmt| !matches!(stmt, Stmt::Op(op) if !keep(&op.kind)));
+    body.retain(|stmt| !matches!(stmt, Stmt::Leaf(Leaf::Op(op)) if !keep(&op.kind)));
     body.iter_mut().flat_map(Stmt::bodies_mut).for_each(|body| retain(body, keep));
 }
 
@@ -232,14 +235,16 @@ fn what_a_tile_program_leaves_out_is_found() {
 fn roles_know_the_locals_of_the_block() {
     let mut program = product(false, |kind| kind.name() != "wait_stores");
     let tiles = var("tiles");
-    let Some(Stmt::Roles(roles)) = program.body.last_mut() else { panic!("no roles") };
+    let Some(Stmt::Control(Control::Roles(roles))) = program.body.last_mut() else { panic!("no roles") };
     for role in roles {
-        let Some(Stmt::For { rounds: Rounds::Range { end, .. }, .. }) = role.body.first_mut() else {
+        let Some(Stmt::Control(Control::For { rounds: Rounds::Range { end, .. }, .. })) =
+            role.body.first_mut()
+        else {
             panic!("no loop over tiles")
         };
         *end = Expr::symbol(tiles.clone());
     }
-    program.body.insert(0, Stmt::Let { var: tiles, value: Expr::dim("rounds") });
+    program.body.insert(0, Stmt::Leaf(Leaf::Let { var: tiles, value: Expr::dim("rounds") }));
     check(
         &program,
         expect![[r#"
