@@ -24,7 +24,7 @@ kernel twice(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
 
 /// The queries that an unrelated edit must not run again: type inference and all later stages.
 const COUNTED: [&str; 6] =
-    ["infer_body", "tile_program", "solution", "thread_program", "synchronization", "cuda_source"];
+    ["infer_body", "tile_program", "solved", "thread_program", "synchronization", "cuda_source"];
 
 /// Requests all answers about a file: its diagnostics, and the CUDA text and the cache key of each kernel.
 fn ask(db: &Database, file: hx_base::SourceFile) -> Vec<(String, String)> {
@@ -88,7 +88,7 @@ fn an_edited_body_solves_its_kernel_alone() {
         expect![[r#"
             cuda_source × 1
             infer_body × 1
-            solution × 1
+            solved × 1
             synchronization × 1
             thread_program × 1
             tile_program × 2
@@ -141,7 +141,7 @@ fn a_broken_item_beside_solves_nothing() {
     let instance = default_instance(&db, kernel.expect("it is still there"), Target::usual());
     let source = cuda_source(&db, instance.expect("every parameter has a default")).as_ref();
     assert_eq!(source.expect("it still has CUDA text").text, before.0);
-    assert!(!log.take_counts().contains("solution"));
+    assert!(!log.take_counts().contains("solved"));
 }
 
 /// An instance with a function as its argument is known by the name of the function. Its code is that of the function's text: an
@@ -183,7 +183,7 @@ kernel map<F: fn = same>(x: f32[m], y: mut f32[m]) grid [cdiv(m, 128)] threads 1
     expect![[r#"
         x + 2.0: the same text, after []
         x * 0.5 } // half: the same text, after []
-        x * 0.25: another text, after ["cuda_source", "infer_body", "solution", "thread_program", "tile_program"]
+        x * 0.25: another text, after ["cuda_source", "infer_body", "solved", "thread_program", "tile_program"]
     "#]].assert_eq(&actual);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use expect_test::expect;
-use hx_compile::{default_instance, solution};
+use hx_compile::{default_instance, solved};
 use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests};
 use hx_hir::file_items;
 use hx_launch::Machine;
@@ -41,7 +41,7 @@ fn a_target_that_does_not_exist_runs_kernels() {
     let mut rows = Vec::new();
     for kernel in file_items(&db, files[0]).kernels() {
         let instance = default_instance(&db, kernel, target).expect("every parameter has a default");
-        let solution = solution(&db, instance).as_ref().expect("there are layouts");
+        let solution = &solved(&db, instance).as_ref().expect("there are layouts").solution;
         rows.extend(solution.choices.values().filter_map(|choice| match choice {
             Choice::Copy(copy) => Some(copy.row.name()),
             Choice::Gemm(gemm) => Some(gemm.row.name()),

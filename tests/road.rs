@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use half::{bf16, f16};
 use hx_compile::{
-    CtArgs, CtValue, Instance, LaunchFacts, cuda_source, solution, thread_program, tile_program, violations,
+    CtArgs, CtValue, Instance, LaunchFacts, cuda_source, solved, thread_program, tile_program, violations,
 };
 use hx_hir::{Name, file_items};
 use hx_index::Symbol;
@@ -194,7 +194,7 @@ fn launch(case: &Case, size: [i64; 3], seed: u64, db: &Database, instance: Insta
 
 /// Checks that the solver's bank conflicts equal the simulator's counts.
 fn check_conflicts(db: &Database, instance: Instance<'_>, report: &Report) {
-    let solution = solution(db, instance).as_ref().expect("the kernel has layouts");
+    let solution = &solved(db, instance).as_ref().expect("the kernel has layouts").solution;
     for (op, choice) in &solution.choices {
         let Choice::Copy(copy) = choice else { continue };
         let Some(said) = copy.conflicts else { continue };

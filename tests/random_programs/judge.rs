@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use hx_base::testing::MemorySystem;
 use hx_base::{Diagnostic, SourceFile, codes};
-use hx_compile::{
-    CtArgs, Db, Instance, LaunchFacts, candidates, cuda_source, solution, tile_program, violations,
-};
+use hx_compile::{CtArgs, Db, Instance, LaunchFacts, candidates, cuda_source, solved, violations};
 use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests};
 use hx_hir::{Name, file_items};
 use hx_launch::Machine;
@@ -143,8 +141,8 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
             return Fault::new(&kind, violation.message.clone()).into();
         }
         let text = cuda_source(&db, instance).as_ref().map_or("", |cuda| &cuda.text);
-        if let (Ok(lowered), Ok(solution)) = (tile_program(&db, instance), solution(&db, instance)) {
-            used.extend(rows(&lowered.program, solution, text));
+        if let Ok(solved) = solved(&db, instance) {
+            used.extend(rows(&solved.program, &solved.solution, text));
         }
         used.extend(emitted(text));
     }
@@ -170,8 +168,8 @@ pub(super) fn costs(written: &Written) -> Vec<f64> {
         return Vec::new();
     };
     let Ok(all) = candidates(&db, instance) else { return Vec::new() };
-    let alike = all.iter().filter(|solution| solution.edits.moves_within(&all[0].edits));
-    alike.map(|solution| solution.cost).collect()
+    let alike = all.iter().filter(|solved| solved.moves_within(&all[0]));
+    alike.map(|solved| solved.solution.cost).collect()
 }
 
 fn fault_of(db: &Database, found: &Diagnostic) -> Fault {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use hx_base::testing::MemorySystem;
 use hx_base::{Diagnostic, Severity, SourceFile, TextRange, line_index};
-use hx_compile::{check_file, default_instance, solution, tile_program};
+use hx_compile::{check_file, default_instance, solved, tile_program};
 use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests};
 use hx_hir::{
     Item, Kernel, Pat, body_of, body_source_map, file_items, infer_body, signature_source_map,
@@ -146,12 +146,12 @@ impl<'db> Collector<'db> {
         let db = self.db;
         let Some(instance) = default_instance(db, kernel, target) else { return };
         let Ok(lowered) = tile_program(db, instance) else { return };
-        let Ok(solution) = solution(db, instance) else { return };
+        let Ok(solved) = solved(db, instance) else { return };
         let place = |origin: Origin| {
-            let (file, range) = lowered.origins.get(origin.0 as usize)?.place.range(db)?;
+            let (file, range) = lowered.sources.origins.get(origin.0 as usize)?.place.range(db)?;
             self.place(file, range)
         };
-        let program = &*solution.program(&lowered.program);
+        let (program, solution) = (&*solved.program, &solved.solution);
         let (mut layouts, mut instructions, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
         for id in program.tensor_ids() {
             let tensor = program.tensor(id);

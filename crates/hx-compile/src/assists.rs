@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use hx_base::{Edit, TextRange};
 use hx_layout::ComposedLayout;
 use hx_lower::Lowered;
-use hx_tile::{Choice, CopyChoice, Edits, Move, OpId, Solution, TensorId, TensorKind, TileProgram};
+use hx_synth::Solved;
+use hx_tile::{Choice, CopyChoice, OpId, Solution, TensorId, TensorKind, TileProgram};
 
 use crate::diagnostics::{Places, repair};
-use crate::{Db, Instance, candidates, routed_program, solution};
+use crate::{Db, Instance, candidates, routed_program, solved, tile_program};
 
 /// A change whose result was solved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,20 +37,21 @@ const MOST: usize = 4;
 /// Returns the changes of a kernel's instance that concern a range of its text. Returns none if the instance has no
 /// solution: repairs cover that case.
 pub fn assists(db: &dyn Db, instance: Instance<'_>, range: TextRange, config: AssistConfig) -> Vec<Assist> {
-    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
+    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solved(db, instance)) else {
         return Vec::new();
     };
     let places = Places { db, instance };
-    let mut assists = pins(&places, lowered, found, range);
+    let mut assists = pins(&places, lowered, &found.solution, range);
     if config.widths {
-        assists.extend(widths(&places, lowered, found, range));
+        assists.extend(widths(&places, lowered, &found.solution, range));
     }
     assists
 }
 
 /// Formats the values of the compile-time parameters for which a layout that is written out holds.
 fn only_for(lowered: &Lowered) -> String {
-    let args: Vec<String> = lowered.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let args: Vec<String> =
+        lowered.sources.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     if args.is_empty() { String::new() } else { format!(", for {}", args.join(", ")) }
 }
 
@@ -115,15 +117,15 @@ fn with_pins(program: &TileProgram, pins: &[(TensorId, ComposedLayout)]) -> Tile
 /// Reports whether an instance keeps its solution when these tensors are pinned to their layouts.
 #[salsa::tracked]
 fn stays<'db>(db: &'db dyn Db, instance: Instance<'db>, tensors: Vec<TensorId>) -> bool {
-    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
+    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solved(db, instance)) else {
         return false;
     };
-    let pins = tensors.iter().filter_map(|tensor| Some((*tensor, layout_of(found, *tensor)?)));
+    let pins = tensors.iter().filter_map(|tensor| Some((*tensor, layout_of(&found.solution, *tensor)?)));
     let pinned = with_pins(&lowered.program, &pins.collect::<Vec<_>>());
     solve(db, &pinned).is_some_and(|again| same(found, &again))
 }
 
-fn solve(db: &dyn Db, program: &TileProgram) -> Option<Solution> {
+fn solve(db: &dyn Db, program: &TileProgram) -> Option<Solved> {
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
@@ -131,8 +133,9 @@ fn solve(db: &dyn Db, program: &TileProgram) -> Option<Solution> {
     hx_synth::solve(program, &poll).ok()
 }
 
-/// Reports whether two solutions run the same code, whatever their reasons.
-fn same(one: &Solution, other: &Solution) -> bool {
+/// Reports whether two solved programs run the same code, whatever their reasons and pins.
+fn same(one: &Solved, other: &Solved) -> bool {
+    let [a, b] = [&one.solution, &other.solution];
     let registers = |s: &Solution| -> Vec<_> {
         s.registers.iter().map(|(id, held)| (*id, held.tile.clone(), held.layout.clone())).collect()
     };
@@ -154,10 +157,10 @@ fn same(one: &Solution, other: &Solution) -> bool {
         };
         s.choices.iter().map(|(op, choice)| (*op, row(choice))).collect()
     };
-    registers(one) == registers(other)
-        && shared(one) == shared(other)
-        && rows(one) == rows(other)
-        && one.edits == other.edits
+    registers(a) == registers(b)
+        && shared(a) == shared(b)
+        && rows(a) == rows(b)
+        && one.program.body == other.program.body
 }
 
 /// A width of a copy in bytes, the change that leads to it, and the estimated cycles of a block with that change.
@@ -219,15 +222,16 @@ pub struct Staging {
 /// Returns the cheapest rearrangement of a store's source that makes its accesses wider; `None` if no candidate has one. Solves
 /// for all candidates of the kernel, which takes longer than solving the kernel.
 pub fn staging(db: &dyn Db, instance: Instance<'_>, op: OpId) -> Option<Staging> {
-    let lowered = routed_program(db, instance).as_ref().ok()?;
-    let own = copy_of(solution(db, instance).as_ref().ok()?, op)?.bytes;
-    let program = &lowered.program;
-    let stored = hx_synth::source_of_store(program.op(op)?)?;
-    let tensor = *program.op(op)?.kind.registers().get(stored.operand)?;
-    let others =
-        candidates(db, instance).as_ref().ok()?.iter().filter(|other| other.edits.moves.contains(&stored));
-    let wider = |other: &Solution| Some((copy_of(other, op)?.bytes, other.cost));
-    let (bytes, cycles) = others.filter_map(wider).find(|(bytes, _)| *bytes > own)?;
+    let program = &tile_program(db, instance).as_ref().ok()?.program;
+    let own = copy_of(&solved(db, instance).as_ref().ok()?.solution, op)?.bytes;
+    let tensor = hx_synth::stored_tensor(program.op(op)?)?;
+    let wider = |Solved { program, solution, .. }: &Solved| {
+        let stored = hx_synth::stored_tensor(program.op(op)?)?;
+        let is_moved = program.tensor(stored).moved_from == Some(tensor);
+        is_moved.then_some((copy_of(solution, op)?.bytes, solution.cost))
+    };
+    let others = candidates(db, instance).as_ref().ok()?;
+    let (bytes, cycles) = others.iter().filter_map(wider).find(|(bytes, _)| *bytes > own)?;
     Some(Staging { tensor: program.tensor(tensor).name.clone(), bytes, cycles })
 }
 
@@ -257,26 +261,31 @@ fn copy_of(solution: &Solution, op: OpId) -> Option<&CopyChoice> {
 /// the cheapest change first.
 #[salsa::tracked(returns(ref))]
 fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<Width> {
-    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
+    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solved(db, instance)) else {
         return Vec::new();
     };
     let program = &lowered.program;
-    let (Some(own), Some(kind)) = (copy_of(found, op), program.op(op).map(|op| op.kind.clone())) else {
+    let (Some(own), Some(kind)) = (copy_of(&found.solution, op), program.op(op).map(|op| op.kind.clone()))
+    else {
         return Vec::new();
     };
     let own = own.bytes;
     let mut widths: Vec<Width> = Vec::new();
     let mut attempt = |program: &TileProgram, way: Way| {
         let Some(solved) = solve(db, program) else { return };
-        let bytes = copy_of(&solved, op).map(|copy| copy.bytes);
+        let bytes = copy_of(&solved.solution, op).map(|copy| copy.bytes);
         if let Some(bytes) = bytes.filter(|bytes| *bytes != own) {
-            widths.push(Width { bytes, cycles: solved.cost, way });
+            widths.push(Width { bytes, cycles: solved.solution.cost, way });
         }
     };
     // Try the layouts that its tensors have in other solutions: each on its own, and all together.
     let others = candidates(db, instance).as_ref().map_or(&[][..], Vec::as_slice);
     let mut tried: Vec<Vec<(TensorId, ComposedLayout)>> = Vec::new();
-    for other in others.iter().filter(|other| copy_of(other, op).is_some_and(|copy| copy.bytes != own)) {
+    for other in others
+        .iter()
+        .map(|other| &other.solution)
+        .filter(|other| copy_of(other, op).is_some_and(|copy| copy.bytes != own))
+    {
         let free = kind.tensors().into_iter().filter(|id| !is_pinned(program, *id));
         let pins: Vec<_> = free.filter_map(|id| Some((id, layout_of(other, id)?))).collect();
         let alone = pins.iter().map(|pin| vec![pin.clone()]);
@@ -291,9 +300,8 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
     for tensor in kind.registers() {
         for (user, _) in program.ops(1.0) {
             for (operand, _) in user.kind.inputs().into_iter().filter(|(_, input)| *input == tensor) {
-                let moves = vec![Move { at: user.id, operand, after: false }];
-                let moved = Edits { moves, ..Edits::default() };
-                attempt(&moved.apply(program), Way::Rearranged(user.id, tensor));
+                let moved = hx_synth::rearranged(program, user.id, operand);
+                attempt(&moved, Way::Rearranged(user.id, tensor));
             }
         }
     }

@@ -2,11 +2,11 @@
 //! value of a compile-time parameter, with which they fit. Every offer was solved before.
 
 use hx_lower::CtValue;
-use hx_synth::{SPARE_REGISTERS, registers_of_a_thread};
+use hx_synth::{SPARE_REGISTERS, Solved, registers_of_a_thread};
 use hx_tile::{Held, HeldAcross, OpId, ScopeId, Solution, TensorId, TileProgram, registers_of};
 
 use crate::unsolved::{OtherValue, halves, with_value};
-use crate::{Db, Instance, solution, tile_program};
+use crate::{Db, Instance, solved, tile_program};
 
 /// A program that needs more registers than a thread has.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,20 +35,20 @@ impl<T> Crowd<T> {
     }
 }
 
-/// Returns the register tensors that do not fit, after the redistributions of the solution; `None` if everything fits.
-pub(crate) fn crowded(program: &TileProgram, solution: &Solution) -> Option<Crowded> {
-    over(program, solution, &|scope| registers_of_a_thread(program, scope))
+/// Returns the register tensors that do not fit; `None` if everything fits.
+pub(crate) fn crowded(solved: &Solved) -> Option<Crowded> {
+    over(solved, &|scope| registers_of_a_thread(&solved.program, scope))
 }
 
 /// Reports whether everything fits and leaves some registers to the computation.
-fn has_room(program: &TileProgram, solution: &Solution) -> bool {
-    let program = solution.program(program);
-    let most = |scope| registers_of_a_thread(&program, scope) - SPARE_REGISTERS;
-    over(&program, solution, &most).is_none()
+fn has_room(solved: &Solved) -> bool {
+    let most = |scope| registers_of_a_thread(&solved.program, scope) - SPARE_REGISTERS;
+    over(solved, &most).is_none()
 }
 
 /// Returns the register tensors that exceed the `most` registers of each thread of a scope, alone or together.
-fn over(program: &TileProgram, solution: &Solution, most: &dyn Fn(ScopeId) -> i64) -> Option<Crowded> {
+fn over(solved: &Solved, most: &dyn Fn(ScopeId) -> i64) -> Option<Crowded> {
+    let Solved { program, solution, .. } = solved;
     let of = |id: TensorId| Crowd {
         of: id,
         registers: registers(program, solution, id),
@@ -103,7 +103,7 @@ pub(crate) fn roomier_threads<'db>(db: &'db dyn Db, instance: Instance<'db>) -> 
     let fits = |threads: &u32| {
         let Some(program) = lowered.program.with_block_threads(*threads) else { return false };
         let solved = hx_synth::solve(&program, &poll);
-        solved.is_ok_and(|solution| has_room(&program, &solution))
+        solved.is_ok_and(|solved| has_room(&solved))
     };
     let more = std::iter::successors(lowered.program.block_threads().checked_mul(2), |threads| {
         threads.checked_mul(2)
@@ -119,14 +119,14 @@ pub(crate) fn roomier_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> V
     let threads = lowered.program.block_threads();
     let most = i64::from(instance.target(db).limits.threads_per_block);
     let mut found = Vec::new();
-    for (name, value) in &lowered.args {
+    for (name, value) in &lowered.sources.args {
         let CtValue::Int(old) = *value else { continue };
         let fits = |new: &i64| {
             let other = with_value(db, instance, name, *new);
             let Ok(lowered) = tile_program(db, other) else { return false };
             // A larger value helps only if the parameter counts threads.
             (lowered.program.block_threads() > threads) == (*new > old)
-                && solution(db, other).as_ref().is_ok_and(|solution| has_room(&lowered.program, solution))
+                && solved(db, other).as_ref().is_ok_and(has_room)
         };
         let doubles = std::iter::successors(old.checked_mul(2), |new| new.checked_mul(2));
         let doubles = doubles.take_while(|new| (1..=most).contains(new));

@@ -26,7 +26,7 @@ use hx_target::Target;
 use hx_tile::{Base, OpId, OpKind, TensorId};
 
 use crate::{
-    Db, Instance, Need, NeededAt, Stop, cuda_source, hazards, protocol_verdict, routed_program, solution,
+    Db, Instance, Need, NeededAt, Stop, cuda_source, hazards, protocol_verdict, routed_program, solved,
     synchronization, thread_program, tile_program,
 };
 use hx_sync::Findings;
@@ -40,7 +40,7 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
     let mut found = Vec::new();
     match routed_program(db, instance) {
         Ok(lowered) => {
-            solved(&places, lowered, &mut found);
+            checked(&places, lowered, &mut found);
             // A protocol does not depend on layouts, so it is checked even if there are none.
             let checked = Protocol::of(&places, lowered);
             found.extend(checked.findings(&places, synchronization(db, instance)));
@@ -78,11 +78,10 @@ pub(crate) fn padding_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>)
 #[salsa::tracked]
 pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
     let places = Places { db, instance };
-    let mut found = match (routed_program(db, instance), solution(db, instance), thread_program(db, instance))
-    {
-        (Ok(lowered), Ok(solution), Ok(_)) => {
+    let mut found = match (routed_program(db, instance), solved(db, instance), thread_program(db, instance)) {
+        (Ok(lowered), Ok(solved), Ok(_)) => {
             let faults = Protocol::of(&places, lowered).own_faults();
-            sync::findings(&places, lowered, solution, hazards(db, instance), faults)
+            sync::findings(&places, lowered, &solved.solution, hazards(db, instance), faults)
         }
         (Ok(lowered), Err(stop), _) | (Ok(lowered), _, Err(stop)) => places.stop(Some(lowered), stop),
         (Err(stop), ..) => places.stop(None, stop),
@@ -100,10 +99,11 @@ pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Dia
     found
 }
 
-fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
+/// Adds the findings about the layouts and the code of an instance.
+fn checked(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     let Places { db, instance } = *places;
-    let solution = match solution(db, instance) {
-        Ok(solution) => solution,
+    let solved = match solved(db, instance) {
+        Ok(solved) => solved,
         Err(stop) => return found.extend(places.stop(Some(lowered), stop)),
     };
     found.extend(layout::unsound(places, lowered));
@@ -115,11 +115,12 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     } else if let Err(stop) = cuda_source(db, instance) {
         found.extend(places.stop(Some(lowered), stop));
     } else {
+        let solution = &solved.solution;
         let faults = Protocol::of(places, lowered).own_faults();
         found.extend(sync::findings(places, lowered, solution, synchronization(db, instance), faults));
         found.extend(waits::added(places, lowered, solution, faults));
-        found.extend(registers::too_many(places, lowered, solution));
-        found.extend(layout::redistributions(places, lowered, solution));
+        found.extend(registers::too_many(places, lowered, solved));
+        found.extend(layout::redistributions(places, lowered, solved));
         found.extend(layout::scalar_products(places, lowered, solution));
         found.extend(padding_diagnostics(db, instance).iter().cloned());
         found.extend(narrowed::single_elements(places, lowered, solution));
@@ -200,12 +201,12 @@ impl<'db> Places<'db> {
     }
 
     fn origin(&self, lowered: &Lowered, origin: hx_tile::Origin) -> Option<(SourceFile, TextRange)> {
-        lowered.origins.get(origin.0 as usize)?.place.range(self.db)
+        lowered.sources.origins.get(origin.0 as usize)?.place.range(self.db)
     }
 
     /// Returns the calls that led to the function that contains an operation, innermost first.
     fn calls(&self, lowered: &Lowered, op: OpId) -> Vec<(SourceFile, TextRange)> {
-        let at = |origin: hx_tile::Origin| lowered.origins.get(origin.0 as usize);
+        let at = |origin: hx_tile::Origin| lowered.sources.origins.get(origin.0 as usize);
         let start = lowered.program.op(op).and_then(|op| at(op.origin)?.call);
         let calls = std::iter::successors(start, |call| at(*call)?.call);
         calls.filter_map(|call| self.origin(lowered, call)).collect()
@@ -229,7 +230,7 @@ impl<'db> Places<'db> {
 
     /// Returns the range of an origin in the text of the kernel itself; `None` if it is in a function that the kernel calls.
     pub(crate) fn own(&self, lowered: &Lowered, origin: hx_tile::Origin) -> Option<TextRange> {
-        let place = &lowered.origins.get(origin.0 as usize)?.place;
+        let place = &lowered.sources.origins.get(origin.0 as usize)?.place;
         if place.item != self.instance.kernel(self.db).key(self.db) {
             return None;
         }

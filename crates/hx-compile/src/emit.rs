@@ -3,9 +3,7 @@
 use hx_lower::Lowered;
 use hx_tile::Demand;
 
-use crate::{
-    Db, Instance, Stop, cuda_source, demands, routed_program, solution, thread_program, tile_program,
-};
+use crate::{Db, Instance, Stop, cuda_source, demands, routed_program, solved, thread_program, tile_program};
 
 /// A stage that can be shown without a device. PTX and machine code come from the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,9 +46,12 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
         Emit::Tile => hx_tile::emit_tile(&lowered.program),
         Emit::Constraints => {
             let lowered = routed_program(db, instance).as_ref()?;
-            constraints(lowered, &solution(db, instance).as_ref()?.constraints)
+            constraints(lowered, &solved(db, instance).as_ref()?.solution.constraints)
         }
-        Emit::Layouts => hx_tile::emit_layouts(&lowered.program, solution(db, instance).as_ref()?),
+        Emit::Layouts => {
+            let solved = solved(db, instance).as_ref()?;
+            hx_tile::emit_layouts(&solved.program, &solved.solution)
+        }
         Emit::Thread => hx_thread::emit_thread(thread_program(db, instance).as_ref()?),
         // Leave out the line marks, which are for profilers.
         Emit::Cuda => {

@@ -2,13 +2,12 @@
 
 use hx_tile::{Estimate, estimate_text};
 
-use crate::{Db, Instance, routed_program, solution};
+use crate::{Db, Instance, solved};
 
 /// Returns the estimate of an instance with pipelines; `None` if it has none, or no layouts. Nothing is assumed of the dimensions.
 pub fn estimate<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Estimate> {
-    let lowered = routed_program(db, instance).as_ref().ok()?;
-    let solution = solution(db, instance).as_ref().ok()?;
-    hx_synth::estimate(&solution.program(&lowered.program), solution, &[])
+    let solved = solved(db, instance).as_ref().ok()?;
+    hx_synth::estimate(&solved.program, &solved.solution, &[])
 }
 
 /// Returns the estimated cycles of a launch of an instance with these dimensions and strides; `None` if it has no layouts, or the
@@ -23,15 +22,12 @@ pub fn estimate_of_launch<'db>(
     instance: Instance<'db>,
     dims: &[(String, i64)],
 ) -> Option<Estimate> {
-    let lowered = routed_program(db, instance).as_ref().ok()?;
-    let solution = solution(db, instance).as_ref().ok()?;
-    let program = solution.program(&lowered.program);
-    Some(hx_synth::estimate_any(&program, solution, dims))
+    let solved = solved(db, instance).as_ref().ok()?;
+    Some(hx_synth::estimate_any(&solved.program, &solved.solution, dims))
 }
 
 /// Returns [`estimate`] as text; `None` if there is no estimate.
 pub fn estimate_as_text<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<String> {
-    let lowered = routed_program(db, instance).as_ref().ok()?;
-    let solution = solution(db, instance).as_ref().ok()?;
-    Some(estimate_text(&solution.program(&lowered.program), &estimate(db, instance)?))
+    let solved = solved(db, instance).as_ref().ok()?;
+    Some(estimate_text(&solved.program, &estimate(db, instance)?))
 }

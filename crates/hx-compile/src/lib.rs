@@ -40,7 +40,7 @@ pub use estimate::{estimate, estimate_as_text, estimate_of_launch, launch_cycles
 pub use hx_codegen::CudaSource;
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered, WrittenArg, usual_units};
 pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
-pub use hx_synth::{CANDIDATES, compared, estimate as estimated};
+pub use hx_synth::{CANDIDATES, Solved, compared, estimate as estimated};
 use instance::Form;
 pub use instance::{Instance, default_instance};
 pub use needs::{Need, NeededAt};
@@ -48,8 +48,7 @@ pub use padding::{TookPart, took_part};
 pub use resources::{Registers, Resources, estimated_registers, resources};
 use stages::program_of_form;
 pub use stages::{
-    Stop, candidates, cuda_source, demands, routed_program, solution, thread_program, tile_program,
-    violations,
+    Stop, candidates, cuda_source, demands, routed_program, solved, thread_program, tile_program, violations,
 };
 pub use sync::{hazards, protocol_verdict, store_faults, synchronization, unwritten_registers};
 pub use unsolved::{OtherValue, conflict, other_values};

@@ -31,7 +31,7 @@ pub(crate) fn relative_lines<'db>(db: &'db dyn Db, instance: Instance<'db>) -> B
     let line = |range: TextRange| index.try_line_col(range.start()).map_or(0, |at| at.line);
     let header = line(map.header);
     let mut lines = BTreeMap::new();
-    for number in 0..lowered.origins.len() as u32 {
+    for number in 0..lowered.sources.origins.len() as u32 {
         let place = place_in(lowered, &key, Origin(number));
         let range = place.and_then(|place| place.range_in_item(db));
         if let Some(relative) = range.and_then(|range| line(range).checked_sub(header)) {
@@ -44,9 +44,9 @@ pub(crate) fn relative_lines<'db>(db: &'db dyn Db, instance: Instance<'db>) -> B
 /// Returns the place of an origin if it is in the item; otherwise the place of the nearest call around it that is; `None` if
 /// none is.
 fn place_in<'a>(lowered: &'a Lowered, item: &ItemKey, origin: Origin) -> Option<&'a Place> {
-    let mut at = lowered.origins.get(origin.0 as usize)?;
+    let mut at = lowered.sources.origins.get(origin.0 as usize)?;
     while at.place.item != *item {
-        at = lowered.origins.get(at.call?.0 as usize)?;
+        at = lowered.sources.origins.get(at.call?.0 as usize)?;
     }
     Some(&at.place)
 }

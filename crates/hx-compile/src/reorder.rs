@@ -8,9 +8,10 @@
 //! A change is offered only if it was tried: the changed program has layouts, and the checks of synchronization find nothing in it.
 
 use hx_sync::{Asked, find, protocol};
-use hx_tile::{Exchange, Solution, TileProgram};
+use hx_synth::{Solved, wave_cycles};
+use hx_tile::{Exchange, TileProgram};
 
-use crate::{Db, Instance, hazards, protocol_verdict, solution, tile_program};
+use crate::{Db, Instance, hazards, protocol_verdict, solved, tile_program};
 
 /// Offer a change only if the estimate falls to this fraction of the present one, or below.
 const WORTH: f64 = 0.9;
@@ -26,7 +27,7 @@ pub(crate) struct Reordering {
 /// Returns the best exchange for each group of copies in a loop of an instance. Returns none for a program with errors.
 #[salsa::tracked(returns(ref))]
 pub(crate) fn reorderings<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Reordering> {
-    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else {
+    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solved(db, instance)) else {
         return Vec::new();
     };
     let program = &lowered.program;
@@ -34,15 +35,12 @@ pub(crate) fn reorderings<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<
     if exchanges.is_empty() {
         return Vec::new();
     }
-    let estimate = |program: &TileProgram, solution: &Solution| {
-        hx_synth::wave_cycles(&solution.program(program), solution)
-    };
-    let now = estimate(program, found);
+    let now = wave_cycles(&found.program, &found.solution);
     let mut best: Vec<Reordering> = Vec::new();
     for exchange in exchanges {
         let changed = program.exchanged(&exchange);
         // First estimate with the solution of the unchanged program, which is close: solving every exchange would take too long.
-        if estimate(&changed, found) > now * WORTH || !is_sound(db, instance) {
+        if wave_cycles(&found.edited(&changed), &found.solution) > now * WORTH || !is_sound(db, instance) {
             continue;
         }
         let poll = || {
@@ -50,7 +48,7 @@ pub(crate) fn reorderings<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<
             false
         };
         let Ok(solved) = hx_synth::solve(&changed, &poll) else { continue };
-        let then = estimate(&changed, &solved);
+        let then = wave_cycles(&solved.program, &solved.solution);
         if then > now * WORTH || !is_synchronized(db, &changed, &solved) {
             continue;
         }
@@ -73,11 +71,10 @@ fn is_sound(db: &dyn Db, instance: Instance<'_>) -> bool {
 }
 
 /// Reports whether the checks of synchronization find nothing in a changed program.
-pub(crate) fn is_synchronized(db: &dyn Db, program: &TileProgram, solution: &Solution) -> bool {
+pub(crate) fn is_synchronized(db: &dyn Db, program: &TileProgram, solved: &Solved) -> bool {
     let poll = || db.unwind_if_revision_cancelled();
-    let loaded = solution.edits.loaded(program);
-    let Ok(threads) = hx_thread::lower(program, solution, &poll) else { return false };
-    let found = find(&loaded, &threads, Asked::Errors, &poll);
+    let Ok(threads) = hx_thread::lower(&solved.program, &solved.solution, &poll) else { return false };
+    let found = find(&solved.loaded(program), &threads, Asked::Errors, &poll);
     found.hazards.is_empty()
         && found.unwaited.is_empty()
         && found.unwritten.is_empty()

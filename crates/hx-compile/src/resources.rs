@@ -7,10 +7,11 @@
 
 use std::fmt;
 
+use hx_synth::Solved;
 use hx_target::Residency;
 use hx_tile::{Lives, Op, OpKind, Solution, TensorId, TileProgram, registers_of};
 
-use crate::{Db, Instance, solution, thread_program, tile_program};
+use crate::{Db, Instance, solved, thread_program};
 
 /// The number of registers for addresses, counters and everything else that a thread holds besides its tensors. With this
 /// number the estimate has the least error over the kernels of `std` and `tests/kernels`.
@@ -103,10 +104,8 @@ pub fn resources<'db>(db: &'db dyn Db, instance: Instance<'db>, reported: Option
 /// which ptxas holds only parts.
 #[salsa::tracked(returns(copy))]
 pub fn estimated_registers<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<u32> {
-    let lowered = tile_program(db, instance).as_ref().ok()?;
-    let solution = solution(db, instance).as_ref().ok()?;
-    let program = solution.program(&lowered.program);
-    let count = estimate(&program, solution);
+    let Solved { program, solution, .. } = solved(db, instance).as_ref().ok()?;
+    let count = estimate(program, solution);
     // Roles that set their own registers hand registers to each other, so the launch is bounded by its registers at entry.
     let shared_out = program.roles().iter().any(|role| role.registers.is_some());
     let at_entry = || instance.target(db).limits.registers_at_entry(program.block_threads());

@@ -1,11 +1,13 @@
 //! The stages as queries. Each result is plain data without positions, so an edit that moves text re-runs none of them.
 
+use std::sync::Arc;
+
 use hx_codegen::{CudaSource, Lines};
 use hx_hir::Sound;
 use hx_lower::{LowerError, Lowered};
-use hx_synth::Failure;
+use hx_synth::{Failure, Solved};
 use hx_thread::ThreadProgram;
-use hx_tile::{Demand, OpId, Solution};
+use hx_tile::{Demand, OpId};
 use hx_verify::Violation;
 
 use crate::instance::Form;
@@ -61,13 +63,13 @@ mod of_form {
     }
 }
 
-/// Returns the layouts and instructions of an instance.
+/// Returns the solved program of an instance: the program with its loads and moves, with layouts and instructions.
 ///
 /// # Errors
 /// If the kernel has errors, it has no tile program, the target lacks a feature that it needs, its layouts have no solution, or there
 /// are fewer candidates than the instance names.
 #[salsa::tracked]
-pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solution, Stop> {
+pub fn solved<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solved, Stop> {
     let number = instance.candidate(db) as usize;
     if number > 0 {
         let all = candidates(db, instance.with_candidate(db, 0)).as_ref().map_err(Stop::clone)?;
@@ -84,28 +86,19 @@ pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solutio
     hx_synth::solve(&lowered.program, &poll).map_err(Stop::Layouts)
 }
 
-/// Returns the tile program with the loads of operands that the solution adds; without a solution, those that the failed search
-/// added. Solutions, failures and conflicts name operations and tensors of this program.
+/// Returns the program as the text shows it, with the loads of operands of the solved program, or of the search that failed. It has
+/// no moves, so that operations name the tensors of the text. Failures and conflicts name its operations and tensors.
 ///
 /// # Errors
 /// If the kernel has errors, or it has no tile program.
 #[salsa::tracked]
 pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Lowered, Stop> {
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
-    let program = match solution(db, instance) {
-        Ok(solution) => solution.edits.loaded(&lowered.program).into_owned(),
-        Err(_) => hx_synth::loads(&lowered.program).loaded(&lowered.program).into_owned(),
+    let program = match solved(db, instance) {
+        Ok(solved) => solved.loaded(&lowered.program),
+        Err(_) => Arc::new(hx_synth::loaded(&lowered.program)),
     };
-    let Lowered { program: _, origins, args, unboxed, rounds, made, parts } = lowered;
-    Ok(Lowered {
-        program,
-        origins: origins.clone(),
-        args: args.clone(),
-        unboxed: unboxed.clone(),
-        rounds: rounds.clone(),
-        made: made.clone(),
-        parts: parts.clone(),
-    })
+    Ok(Lowered { program, ..lowered.clone() })
 }
 
 /// Returns all solutions of an instance that differ in what runs, cheapest first. The first one is chosen.
@@ -113,7 +106,7 @@ pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<L
 /// # Errors
 /// If the kernel has errors, it has no tile program, the target lacks a feature that it needs, or its layouts have no solution.
 #[salsa::tracked]
-pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solution>, Stop> {
+pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solved>, Stop> {
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
     needs::check(&lowered.program)?;
     let poll = || {
@@ -128,7 +121,7 @@ pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<S
 #[salsa::tracked]
 pub fn demands<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Vec<Demand>> {
     let lowered = tile_program(db, instance).as_ref().ok()?;
-    let Err(Stop::Layouts(_)) = solution(db, instance) else { return None };
+    let Err(Stop::Layouts(_)) = solved(db, instance) else { return None };
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
@@ -140,10 +133,10 @@ pub fn demands<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Vec<Dema
 /// verifier enumerates, so it runs in debug builds, in tests and on request.
 #[salsa::tracked]
 pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violation> {
-    match (tile_program(db, instance), solution(db, instance)) {
-        (Ok(lowered), Ok(solution)) => {
+    match (tile_program(db, instance), solved(db, instance)) {
+        (Ok(lowered), Ok(Solved { program, solution, .. })) => {
             let poll = || db.unwind_if_revision_cancelled();
-            hx_verify::verify_polled(&lowered.program, solution, &poll)
+            hx_verify::verify_polled(&lowered.program, program, solution, &poll)
         }
         _ => Vec::new(),
     }
@@ -152,13 +145,12 @@ pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violatio
 /// Returns the code of every thread of an instance.
 ///
 /// # Errors
-/// As for [`solution`]. An error of the lowering itself is [`Stop::Internal`].
+/// As for [`solved`]. An error of the lowering itself is [`Stop::Internal`].
 #[salsa::tracked]
 pub fn thread_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<ThreadProgram, Stop> {
-    let solution = solution(db, instance).as_ref().map_err(Stop::clone)?;
-    let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
+    let solved = solved(db, instance).as_ref().map_err(Stop::clone)?;
     let poll = || db.unwind_if_revision_cancelled();
-    hx_thread::lower(&lowered.program, solution, &poll).map_err(|error| Stop::Internal {
+    hx_thread::lower(&solved.program, &solved.solution, &poll).map_err(|error| Stop::Internal {
         stage: "thread program",
         op: Some(error.op),
         message: error.message,

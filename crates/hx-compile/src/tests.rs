@@ -30,7 +30,7 @@ use hx_hir::file_items;
 use hx_target::Target;
 
 use crate::{
-    Emit, Instance, candidates, check_file, cuda_source, default_instance, emit, solution, test_db::TestDb,
+    Emit, Instance, candidates, check_file, cuda_source, default_instance, emit, solved, test_db::TestDb,
 };
 
 fn target() -> Target {
@@ -143,7 +143,7 @@ fn an_edited_body_solves_that_kernel_alone() {
             relative_lines × 1
             signature_names × 1
             signature_types × 1
-            solution × 1
+            solved × 1
             syntax_diagnostics × 1
             thread_program × 1
             tile_program × 1
@@ -204,7 +204,7 @@ fn a_kernel_added_above_is_solved_alone() {
             parse × 1
             signature_names × 1
             signature_types × 1
-            solution × 1
+            solved × 1
             syntax_diagnostics × 1
             thread_program × 1
             tile_program × 1
@@ -235,10 +235,10 @@ fn candidates_share_a_tile_program() {
     db.log.take();
     let kernel = file_items(&db, file).kernels().next().expect("there are two");
     let own = default_instance(&db, kernel, target()).expect("it has a default");
-    assert!(solution(&db, own.with_candidate(&db, 1)).is_err());
+    assert!(solved(&db, own.with_candidate(&db, 1)).is_err());
     expect![[r#"
         candidates × 1
-        solution × 1
+        solved × 1
     "#]]
     .assert_eq(&db.log.take_counts());
 }
@@ -462,7 +462,7 @@ fn the_solver_can_be_cancelled() {
             loop {
                 let Some(kernel) = file_items(&reader, file).kernels().next() else { return };
                 let Some(instance) = default_instance(&reader, kernel, target()) else { return };
-                assert!(solution(&reader, instance).is_ok());
+                assert!(solved(&reader, instance).is_ok());
                 salsa::Database::unwind_if_revision_cancelled(&reader);
             }
         }))
@@ -480,7 +480,7 @@ fn checking_after_whitespace_solves_and_compares_nothing() {
     db.log.take();
     file.update_text(&mut db, TWO.replace("    copy(r, s);\n", "\n    copy(r,  s);\n"));
     check_file(&db, file, target());
-    let stages = ["infer", "tile_program", "solution", "violations", "thread_program", "synchronization"];
+    let stages = ["infer", "tile_program", "solved", "violations", "thread_program", "synchronization"];
     let ran: Vec<String> =
         db.log.take().into_iter().filter(|query| stages.contains(&query.as_str())).collect();
     assert_eq!(ran, [""; 0]);
@@ -505,7 +505,7 @@ fn candidates_are_searched_for_once() {
     let (mut db, file) = TestDb::with_file(text);
     for number in [0, 1, 2, 1] {
         let instance = first_instance(&db, file).with_candidate(&db, number);
-        assert!(solution(&db, instance).is_ok(), "candidate {number}");
+        assert!(solved(&db, instance).is_ok(), "candidate {number}");
     }
     expect![[r#"
         body_names × 1
@@ -529,7 +529,7 @@ fn candidates_are_searched_for_once() {
         parse × 1
         signature_names × 1
         signature_types × 1
-        solution × 3
+        solved × 3
         syntax_diagnostics × 1
         tile_program × 1
         tune_names × 1
@@ -540,7 +540,7 @@ fn candidates_are_searched_for_once() {
     // The default instance has the candidate that the workspace selects.
     db.workspace().choose(&mut db, 1);
     assert_eq!(first_instance(&db, file).candidate(&db), 1);
-    assert!(solution(&db, first_instance(&db, file)).is_ok());
+    assert!(solved(&db, first_instance(&db, file)).is_ok());
     expect![[""]].assert_eq(&db.log.take_counts());
 }
 
@@ -567,8 +567,8 @@ kernel summed_row(x: f32[1, 32], w: f32[8, 32], y: mut f32[1, 8]) grid [1] threa
     for kernel in file_items(&db, file).kernels() {
         let instance = default_instance(&db, kernel, target()).expect("no open parameters");
         let all = candidates(&db, instance).as_ref().expect("candidates");
-        let alike = all.iter().filter(|solution| solution.edits.moves_within(&all[0].edits));
-        let costs: Vec<f64> = alike.map(|solution| solution.cost).collect();
+        let alike = all.iter().filter(|solved| solved.moves_within(&all[0]));
+        let costs: Vec<f64> = alike.map(|solved| solved.solution.cost).collect();
         assert!(costs.len() > 1 && costs.iter().all(|cost| *cost >= costs[0]), "{costs:?}");
     }
 }

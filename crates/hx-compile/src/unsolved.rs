@@ -10,7 +10,7 @@ use hx_synth::{Claim, Conflict, Failure, FailureKind, fits_registers};
 
 use hx_tile::{Op, OpKind, Operand, TensorId, TensorKind, TileProgram, View};
 
-use crate::{Db, Instance, Stop, solution, tile_program};
+use crate::{Db, Instance, Stop, solved, tile_program};
 
 /// The most times that the value of a compile-time parameter is halved.
 const VALUES: usize = 6;
@@ -22,7 +22,7 @@ const COUNTED: i64 = 24;
 #[salsa::tracked]
 pub fn conflict<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Conflict> {
     let lowered = tile_program(db, instance).as_ref().ok()?;
-    let Err(Stop::Layouts(_)) = solution(db, instance) else { return None };
+    let Err(Stop::Layouts(_)) = solved(db, instance) else { return None };
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
@@ -44,18 +44,18 @@ pub struct OtherValue {
 /// Returns values of single compile-time parameters with which an instance without layouts has layouts.
 #[salsa::tracked]
 pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherValue> {
-    let (Ok(lowered), Err(Stop::Layouts(failure))) = (tile_program(db, instance), solution(db, instance))
+    let (Ok(lowered), Err(Stop::Layouts(failure))) = (tile_program(db, instance), solved(db, instance))
     else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    for (name, value) in &lowered.args {
+    for (name, value) in &lowered.sources.args {
         let CtValue::Int(old) = *value else { continue };
         let works = candidates(old, failure).into_iter().find(|new| {
             let other = with_value(db, instance, name, *new);
             let Ok(other_program) = tile_program(db, other) else { return false };
             let fits = failure.kind != FailureKind::Registers || fits_registers(&other_program.program);
-            fits && solution(db, other).is_ok()
+            fits && solved(db, other).is_ok()
         });
         found.extend(works.map(|new| OtherValue { name: name.clone(), old, new }));
     }

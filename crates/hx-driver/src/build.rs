@@ -422,7 +422,12 @@ fn describe<'db>(
         target: instance.target(db).name(),
         kind: kind.name(),
         code: String::new(),
-        arguments: lowered.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        arguments: lowered
+            .sources
+            .args
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
         params: launch.params.iter().map(parameter).collect(),
         grid: [axis(0), axis(1), axis(2)],
         cluster: launch.cluster,

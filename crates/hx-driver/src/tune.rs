@@ -345,7 +345,7 @@ fn full_args<'db>(
     let instance = hx_compile::Instance::chosen(db, kernel, args.clone(), machine.target(), facts);
     let lowered = hx_compile::tile_program(db, instance).as_ref();
     let lowered = lowered.map_err(|stop| hx_inspect::stopped_at(db, instance, stop))?;
-    Ok(lowered.args.clone())
+    Ok(lowered.sources.args.clone())
 }
 
 /// Returns a launch with these compile-time arguments.

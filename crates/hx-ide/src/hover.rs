@@ -215,7 +215,7 @@ impl<'a> Hovering<'a> {
         let mut out = format!("{}\ncompile-time parameter of `{}`", code(&written), item.name);
         if let Item::Kernel(kernel) = found
             && let Some(solved) = Solved::of(self.db, kernel, self.shown)
-            && let Some(value) = solved.lowered.args.get(name)
+            && let Some(value) = solved.lowered.sources.args.get(name)
         {
             out.push_str(&format!("; `{value}` in what is shown"));
         }

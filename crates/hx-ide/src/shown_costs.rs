@@ -138,7 +138,7 @@ pub(crate) fn of_kernel(
         kernel: kernel.name(db).to_string(),
         range: name + kernel.offset(db),
         target: shown.target,
-        args: solved.lowered.args.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
+        args: solved.lowered.sources.args.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
         resources: resources(db, solved.instance, reported)?,
         estimate: Cycles::of(&solved),
     })

@@ -1,7 +1,7 @@
 //! A kernel with its layouts and instructions, and their places in the text.
 
 use hx_base::TextRange;
-use hx_compile::{Db, Instance, Lowered, routed_program, solution};
+use hx_compile::{Db, Instance, Lowered, routed_program, solved};
 use hx_hir::{Kernel, Sound};
 use hx_layout::ComposedLayout;
 use hx_lower::Place;
@@ -39,7 +39,7 @@ impl<'db> Solved<'db> {
             return None;
         }
         let lowered = routed_program(db, instance).as_ref().ok()?;
-        let solution = solution(db, instance).as_ref().ok()?;
+        let solution = &solved(db, instance).as_ref().ok()?.solution;
         Some(Solved { db, kernel, instance, lowered, solution })
     }
 
@@ -57,9 +57,9 @@ impl<'db> Solved<'db> {
     /// origin is unknown.
     pub(crate) fn in_item(&self, origin: Origin) -> Option<TextRange> {
         let key = self.kernel.key(self.db);
-        let mut at = self.lowered.origins.get(origin.0 as usize)?;
+        let mut at = self.lowered.sources.origins.get(origin.0 as usize)?;
         while at.place.item != key {
-            at = self.lowered.origins.get(at.call?.0 as usize)?;
+            at = self.lowered.sources.origins.get(at.call?.0 as usize)?;
         }
         at.place.range_in_item(self.db)
     }
@@ -72,7 +72,7 @@ impl<'db> Solved<'db> {
     /// Returns the part of an item as which an operation is written; `None` if its origin is unknown.
     pub(crate) fn written_at(&self, op: OpId) -> Option<&'db Place> {
         let origin = self.lowered.program.op(op)?.origin;
-        Some(&self.lowered.origins.get(origin.0 as usize)?.place)
+        Some(&self.lowered.sources.origins.get(origin.0 as usize)?.place)
     }
 
     /// Returns the operations in text order.
@@ -85,7 +85,7 @@ impl<'db> Solved<'db> {
     pub(crate) fn named_tensors(&self) -> Vec<(TextRange, TensorId)> {
         let key = self.kernel.key(self.db);
         let named = |id: TensorId| {
-            let binder = self.lowered.origins.get(self.tensor(id).binder?.0 as usize)?;
+            let binder = self.lowered.sources.origins.get(self.tensor(id).binder?.0 as usize)?;
             let own = binder.place.item == key;
             own.then(|| binder.place.range_in_item(self.db)).flatten().map(|at| (at, id))
         };

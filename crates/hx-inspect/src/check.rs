@@ -71,7 +71,7 @@ fn unsound(db: &dyn Db, kernel: Kernel<'_>, target: Target) -> Vec<Diagnostic> {
     };
     let diagnostic = |violation: &hx_verify::Violation| {
         let origin = violation.op.and_then(|op| Some(lowered.program.op(op)?.origin));
-        let place = origin.and_then(|o| lowered.origins.get(o.0 as usize)?.place.range(db));
+        let place = origin.and_then(|o| lowered.sources.origins.get(o.0 as usize)?.place.range(db));
         let (file, range) = place.unwrap_or_else(name);
         Diagnostic::new(&codes::UNSOUND_SOLUTION, file, range, violation.message.clone())
     };

@@ -1,6 +1,6 @@
 //! Tensors that an instance updates in place: an input and an output that may be the same memory.
 
-use hx_compile::{Db, Instance, solution, tile_program};
+use hx_compile::{Db, Instance, solved, tile_program};
 use hx_tile::in_place::is_elementwise;
 use hx_tile::{Param, ParamId, TensorParam};
 
@@ -10,12 +10,10 @@ use hx_tile::{Param, ParamId, TensorParam};
 /// # Errors
 /// The reason why the proof fails.
 pub fn in_place(db: &dyn Db, instance: Instance<'_>, pair: [usize; 2]) -> Result<(), String> {
-    let (Ok(lowered), Ok(solution)) = (tile_program(db, instance).as_ref(), solution(db, instance).as_ref())
-    else {
+    let Ok(solved) = solved(db, instance) else {
         return Err("the kernel has no layouts".to_owned());
     };
-    let program = solution.program(&lowered.program);
-    is_elementwise(&program, solution, pair.map(|at| ParamId(at as u32)))
+    is_elementwise(&solved.program, &solved.solution, pair.map(|at| ParamId(at as u32)))
 }
 
 /// Returns the pairs `[input, output]` of names of parameters for which a launch may name one tensor.

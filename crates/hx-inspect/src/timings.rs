@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hx_base::SourceFile;
 use hx_compile::{
-    Db, Instance, cuda_source, default_instance, instance_diagnostics, solution, synchronization,
+    Db, Instance, cuda_source, default_instance, instance_diagnostics, solved, synchronization,
     thread_program, tile_program,
 };
 use hx_hir::file_items;
@@ -16,7 +16,7 @@ type Stage = (&'static str, fn(&dyn Db, Instance<'_>));
 
 const STAGES: &[Stage] = &[
     ("tile", |db, of| _ = tile_program(db, of)),
-    ("layouts", |db, of| _ = solution(db, of)),
+    ("layouts", |db, of| _ = solved(db, of)),
     ("thread", |db, of| _ = thread_program(db, of)),
     ("cuda", |db, of| _ = cuda_source(db, of)),
     ("sync", |db, of| _ = synchronization(db, of)),

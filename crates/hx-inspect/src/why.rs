@@ -5,14 +5,13 @@
 
 mod candidates;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use hx_base::{line_index, nearest};
-use hx_compile::{Db, Instance, Staging, Stop, routed_program, solution, staging};
+use hx_compile::{Db, Instance, Staging, Stop, solved, staging, tile_program};
 use hx_hir::Kernel;
-use hx_lower::{Chunks, Lowered};
+use hx_lower::{Chunks, Sources};
 use hx_target::Target;
 use hx_tile::{
     Choice, CopyChoice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, estimate_text,
@@ -26,9 +25,8 @@ use crate::setup::Setup;
 #[derive(Clone)]
 pub struct Solved<'a> {
     db: &'a dyn Db,
-    /// The tile program with the operations that the solution adds, such as rearrangements between threads.
-    lowered: Cow<'a, Lowered>,
-    solution: &'a Solution,
+    solved: &'a hx_compile::Solved,
+    sources: &'a Sources,
     instance: Instance<'a>,
     target: Target,
     /// Extents and strides with known values. All others are multiples of 16.
@@ -53,24 +51,24 @@ impl<'a> Solved<'a> {
         setup: &Setup,
     ) -> Result<Solved<'a>, EmitError> {
         let instance = emit::instance(db, kernel, overrides, setup)?;
-        let lowered =
-            routed_program(db, instance).as_ref().map_err(|stop| emit::stopped(db, instance, stop))?;
-        let solution = solution(db, instance).as_ref().map_err(|stop| emit::stopped(db, instance, stop))?;
-        Ok(Solved::with(db, lowered, solution, instance, &[]))
+        let stopped = |stop: &Stop| emit::stopped(db, instance, stop);
+        let lowered = tile_program(db, instance).as_ref().map_err(stopped)?;
+        let solved = solved(db, instance).as_ref().map_err(stopped)?;
+        Ok(Solved::with(db, solved, &lowered.sources, instance, &[]))
     }
 
     /// Returns the solved instance if it has layouts. `dims` are the known values of dimensions and strides; the others count
     /// as multiples of 16.
     pub fn of(db: &'a dyn Db, instance: Instance<'a>, dims: &[(String, i64)]) -> Option<Solved<'a>> {
-        let lowered = routed_program(db, instance).as_ref().ok()?;
-        let solution = solution(db, instance).as_ref().ok()?;
-        Some(Solved::with(db, lowered, solution, instance, dims))
+        let sources = &tile_program(db, instance).as_ref().ok()?.sources;
+        let solved = solved(db, instance).as_ref().ok()?;
+        Some(Solved::with(db, solved, sources, instance, dims))
     }
 
     fn with(
         db: &'a dyn Db,
-        lowered: &'a Lowered,
-        solution: &'a Solution,
+        solved: &'a hx_compile::Solved,
+        sources: &'a Sources,
         instance: Instance<'a>,
         dims: &[(String, i64)],
     ) -> Solved<'a> {
@@ -83,21 +81,17 @@ impl<'a> Solved<'a> {
                 .map(|unit| (unit.to_string(), 1))
                 .collect::<Vec<_>>(),
         );
-        let lowered = match solution.program(&lowered.program) {
-            Cow::Borrowed(_) => Cow::Borrowed(lowered),
-            Cow::Owned(program) => Cow::Owned(Lowered { program, ..lowered.clone() }),
-        };
-        Solved { db, lowered, solution, instance, target: instance.target(db), dims }
+        Solved { db, solved, sources, instance, target: instance.target(db), dims }
     }
 
     /// Returns the tile program of the instance.
     pub fn program(&self) -> &TileProgram {
-        &self.lowered.program
+        &self.solved.program
     }
 
     /// Returns the solution whose layouts are explained.
     pub fn solution(&self) -> &'a Solution {
-        self.solution
+        &self.solved.solution
     }
 
     /// Returns the tensors of that name, which may be several in different scopes, or all tensors without a name.
@@ -105,7 +99,7 @@ impl<'a> Solved<'a> {
     /// # Errors
     /// If no tensor has that name, as text.
     pub fn tensors(&self, name: Option<&str>) -> Result<Vec<TensorId>, String> {
-        tensors(&self.lowered.program, name)
+        tensors(&self.solved.program, name)
     }
 
     /// Formats every solution of an instance, cheapest first, each with the layouts and operations of the tensors of that name.
@@ -117,16 +111,15 @@ impl<'a> Solved<'a> {
         instance: Instance<'a>,
         tensor: Option<&str>,
     ) -> Result<String, &'a Stop> {
-        let lowered = routed_program(db, instance).as_ref()?;
         let all = hx_compile::candidates(db, instance).as_ref()?;
-        Ok(candidates::table(&lowered.program, all, tensor))
+        Ok(candidates::table(all, tensor))
     }
 
     /// Formats the instance, and for each tensor its layout, the operations that touch it, and the chain of reasons.
     pub fn why(&self, tensors: &[TensorId]) -> String {
-        let (program, target) = (&self.lowered.program, self.target);
+        let (program, target) = (&self.solved.program, self.target);
         let args: Vec<String> =
-            self.lowered.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            self.sources.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let args = if args.is_empty() { String::new() } else { format!("<{}>", args.join(", ")) };
         let mut out =
             format!("kernel {}{args}: {} threads, {target}\n", program.name, program.block_threads());
@@ -136,14 +129,14 @@ impl<'a> Solved<'a> {
             given => format!("{}, and that all other dimensions and strides", given.join(", ")),
         };
         let _ = writeln!(out, "assuming {assumed} are multiples of 16");
-        if let Some(stopped) = unexplored_text(self.solution) {
+        if let Some(stopped) = unexplored_text(&self.solved.solution) {
             let _ = writeln!(out, "{stopped}");
         }
         for &tensor in tensors {
             self.tensor(tensor, &mut out);
         }
         self.notes(tensors, &mut out);
-        if let Some(estimate) = hx_compile::estimated(program, self.solution, &self.dims) {
+        if let Some(estimate) = hx_compile::estimated(program, &self.solved.solution, &self.dims) {
             let _ = write!(out, "\n{}", estimate_text(program, &estimate));
         }
         out
@@ -151,19 +144,19 @@ impl<'a> Solved<'a> {
 
     /// Lists what makes accesses to these tensors slow, with the cause: accesses narrower than 16 bytes, and bank conflicts.
     fn notes(&self, tensors: &[TensorId], out: &mut String) {
-        let program = &self.lowered.program;
+        let program = &self.solved.program;
         let (mut notes, mut told) = (Vec::new(), BTreeSet::new());
         for (op, _) in program.ops(1.0) {
-            let Some(Choice::Copy(copy)) = self.solution.choices.get(&op.id) else { continue };
+            let Some(Choice::Copy(copy)) = self.solved.solution.choices.get(&op.id) else { continue };
             let touched = op.kind.tensors();
             if !tensors.iter().any(|tensor| touched.contains(tensor)) {
                 continue;
             }
             let place = self.place(op);
-            if let Some(reason) = self.lowered.unboxed.get(&op.origin) {
+            if let Some(reason) = self.sources.unboxed.get(&op.origin) {
                 notes.push(format!("#{} the store goes through registers{place}\n      {reason}", op.id.0));
             }
-            if let Some(chunks) = self.lowered.rounds.get(&op.origin).filter(|_| told.insert(op.origin)) {
+            if let Some(chunks) = self.sources.rounds.get(&op.origin).filter(|_| told.insert(op.origin)) {
                 let Chunks { shape, count, registers } = chunks;
                 let chunk = shape.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
                 let what = format!("#{} the copy moves in {count} rounds of [{chunk}]{place}", op.id.0);
@@ -193,7 +186,7 @@ impl<'a> Solved<'a> {
 
     /// Formats the change that makes accesses wider, with the estimated cycles before and after it.
     pub(crate) fn staged(&self, Staging { tensor, bytes, cycles }: &Staging) -> String {
-        let old = self.solution.cost.round();
+        let old = self.solved.solution.cost.round();
         format!(
             "`rearrange({tensor}, auto)` here: {bytes} B an access, estimated cycles {old} → {}",
             cycles.round()
@@ -213,10 +206,10 @@ impl<'a> Solved<'a> {
 
     /// Explains why an access to shared memory has bank conflicts.
     pub(crate) fn conflict_cause(&self, op: &Op) -> String {
-        let program = &self.lowered.program;
+        let program = &self.solved.program;
         let shared = op.kind.tensors().into_iter().find(|tensor| !program.tensor(*tensor).is_register());
         let Some((tensor, layout)) =
-            shared.and_then(|tensor| Some((tensor, self.solution.shared.get(&tensor)?)))
+            shared.and_then(|tensor| Some((tensor, self.solved.solution.shared.get(&tensor)?)))
         else {
             return "the addresses are given".to_owned();
         };
@@ -240,8 +233,8 @@ impl<'a> Solved<'a> {
 
     /// Formats one tensor: its layout, the operations that touch it, the reasons.
     fn tensor(&self, tensor: TensorId, out: &mut String) {
-        let program = &self.lowered.program;
-        let Some((layout, reason)) = layout_text(program, self.solution, tensor) else { return };
+        let program = &self.solved.program;
+        let Some((layout, reason)) = layout_text(program, &self.solved.solution, tensor) else { return };
         let _ = writeln!(out, "\n{layout}");
         let mut told = BTreeSet::new();
         for (op, _) in program.ops(1.0) {
@@ -257,12 +250,12 @@ impl<'a> Solved<'a> {
     fn operation(&self, op: &Op, depth: usize, out: &mut String) {
         let indent = "  ".repeat(depth);
         let place = self.place(op);
-        match choice_text(&self.lowered.program, self.solution, op) {
+        match choice_text(&self.solved.program, &self.solved.solution, op) {
             Some((choice, reason)) => {
                 let _ = writeln!(out, "{indent}{choice}{place}\n{indent}    {}", reason_text(reason));
             }
             None => {
-                let text = op_text(&self.lowered.program, op);
+                let text = op_text(&self.solved.program, op);
                 let _ = writeln!(out, "{indent}#{} {text}{place}", op.id.0);
             }
         }
@@ -277,8 +270,8 @@ impl<'a> Solved<'a> {
         told: &mut BTreeSet<OpId>,
         out: &mut String,
     ) {
-        let program = &self.lowered.program;
-        let Some((_, reason)) = layout_text(program, self.solution, tensor) else { return };
+        let program = &self.solved.program;
+        let Some((_, reason)) = layout_text(program, &self.solved.solution, tensor) else { return };
         let indent = "  ".repeat(depth);
         for id in &reason.from {
             let Some(op) = program.op(*id) else { continue };
@@ -288,7 +281,9 @@ impl<'a> Solved<'a> {
                 let _ = writeln!(out, "{indent}#{} {}", id.0, op_text(program, op));
             }
             for other in op.kind.tensors() {
-                let Some((layout, reason)) = layout_text(program, self.solution, other) else { continue };
+                let Some((layout, reason)) = layout_text(program, &self.solved.solution, other) else {
+                    continue;
+                };
                 // Skip a tensor whose layout this operation decided: it is an effect of the operation, as the current tensor is,
                 // not a cause.
                 if reason.from.contains(id) || !seen.insert(other) {
@@ -303,7 +298,7 @@ impl<'a> Solved<'a> {
     /// Formats ` (FILE:LINE:COLUMN)`.
     fn place(&self, op: &Op) -> String {
         let place =
-            self.lowered.origins.get(op.origin.0 as usize).and_then(|origin| origin.place.range(self.db));
+            self.sources.origins.get(op.origin.0 as usize).and_then(|origin| origin.place.range(self.db));
         place.map_or_else(String::new, |(file, range)| {
             let at = line_index(self.db, file).line_col(range.start());
             format!("  at {}:{}:{}", file.path(self.db), at.line + 1, at.col + 1)

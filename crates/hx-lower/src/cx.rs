@@ -364,7 +364,16 @@ impl<'db> Cx<'db> {
         let extents: Vec<Expr> = shape.iter().map(|&e| Expr::constant(e)).collect();
         let mut view = SymView::whole(base, &extents);
         let (shape, kind) = self.for_each_group(shape, kind, &mut view);
-        self.tensors.push(TileTensor { name, dtype, shape, kind, scope: self.scope, origin, binder: None });
+        self.tensors.push(TileTensor {
+            name,
+            dtype,
+            shape,
+            kind,
+            scope: self.scope,
+            origin,
+            binder: None,
+            moved_from: None,
+        });
         Tensor { view, dtype, mutable: true, fresh: true }
     }
 

@@ -65,6 +65,7 @@ mod whole;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hx_base::codes;
 use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
@@ -87,7 +88,13 @@ use crate::value::Value;
 /// The tile program of one instance, with the origins of its operations and tensors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lowered {
-    pub program: TileProgram,
+    pub program: Arc<TileProgram>,
+    pub sources: Arc<Sources>,
+}
+
+/// The arguments of a tile program, and the places in the text that it comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sources {
     /// Indexed by [`hx_tile::Origin`].
     pub origins: Vec<OriginPlace>,
     /// Every compile-time parameter with its value, defaults included.
@@ -117,13 +124,15 @@ pub fn lower<'db>(
     let mut cx = Cx::new(db, target);
     match lower_kernel(&mut cx, kernel, args, facts) {
         Ok((program, args)) if cx.errors.is_empty() && !cx.failed => Ok(Lowered {
-            program,
-            origins: cx.origins,
-            args,
-            unboxed: cx.unboxed,
-            rounds: cx.rounds,
-            made: cx.made,
-            parts: cx.parts,
+            program: Arc::new(program),
+            sources: Arc::new(Sources {
+                origins: cx.origins,
+                args,
+                unboxed: cx.unboxed,
+                rounds: cx.rounds,
+                made: cx.made,
+                parts: cx.parts,
+            }),
         }),
         _ if cx.errors.is_empty() => {
             let place = Place { item: kernel.get().key(db), at: At::Name };

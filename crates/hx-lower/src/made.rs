@@ -53,7 +53,7 @@ impl Cx<'_> {
     }
 }
 
-impl crate::Lowered {
+impl crate::Sources {
     /// Returns the call that made the view of a parameter that operations of this origin read; `None` if it is a part of the parameter
     /// itself, or if there are several.
     pub fn made(&self, origin: Origin, param: ParamId) -> Option<&Made> {

@@ -62,7 +62,7 @@ impl Logged {
     fn stages(&self) -> String {
         let counts = self.log.take_counts();
         let is_stage = |line: &&str| {
-            ["tile_program", "solution", "thread_program"].iter().any(|stage| line.starts_with(stage))
+            ["tile_program", "solved", "thread_program"].iter().any(|stage| line.starts_with(stage))
         };
         counts.lines().filter(is_stage).map(|line| format!("{line}\n")).collect()
     }
@@ -105,7 +105,7 @@ fn a_redefinition_compiles_what_depends_on_it() {
     check(
         &entries,
         expect![[r#"
-            solution × 1
+            solved × 1
             thread_program × 1
             tile_program × 2
         "#]],

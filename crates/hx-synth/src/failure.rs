@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use hx_target::Target;
-use hx_tile::{Move, OpId, TensorId};
+use hx_tile::{OpId, TensorId};
+
+use crate::edits::Move;
 
 /// The reason why a program has no layouts: the demand that fails, the operations that take part, and what would help.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -114,8 +114,8 @@ impl LoopEstimate {
     }
 }
 
-/// Returns the estimate as text: the loops, the roles, a block, and the launch if its size is known. `program` is the program
-/// that the solution is for, with its edits.
+/// Returns the estimate as text: the loops, the roles, a block, and the launch if its size is known. `program` is the solved
+/// program.
 pub fn estimate_text(program: &TileProgram, estimate: &Estimate) -> String {
     let mut out = String::from("estimated cycles\n");
     for found in &estimate.loops {

@@ -14,7 +14,6 @@ mod block;
 mod cost;
 mod counter;
 mod description;
-mod edits;
 mod elementwise;
 mod ends;
 mod estimate;
@@ -39,7 +38,6 @@ pub use atomic::{Atomic, MemoryOrder, MemoryScope};
 pub use cost::{Cost, Resource, Takes};
 pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
 pub use description::{Access, Description, Holds, Region};
-pub use edits::{Edits, Load, Move};
 pub use elementwise::{Map, Scalar};
 pub use estimate::{
     Bound, Estimate, Launch, LoopEstimate, OpCycles, RoleEstimate, bound_text, estimate_text, loop_lines,

@@ -134,6 +134,9 @@ pub struct Tensor {
     pub origin: Origin,
     /// The pattern of the source that names the tensor; `None` for a value without a name of its own.
     pub binder: Option<Origin>,
+    /// The tensor whose values it holds, for a tensor that the solver added: to hold them in other threads, or in shared memory on
+    /// their way there. It has no name in the source.
+    pub moved_from: Option<TensorId>,
 }
 
 /// The memory that holds a tensor, and the layout that the user fixed for it, if any. The solver chooses all other layouts.
@@ -387,6 +390,12 @@ impl TileProgram {
     /// Yields the tensors of the program, in the order of [`TileProgram::tensors`].
     pub fn tensor_ids(&self) -> impl Iterator<Item = TensorId> + use<> {
         (0..self.tensors.len() as u32).map(TensorId)
+    }
+
+    /// Reports whether the solver added an operation to move values between threads.
+    pub fn is_move(&self, op: &Op) -> bool {
+        let OpKind::Rearrange { dst, src, .. } = op.kind else { return false };
+        self.tensor(dst).moved_from == Some(src) || self.tensor(src).moved_from == Some(dst)
     }
 
     /// Returns every operation in program order, with its number of executions relative to the body: the product of the trip

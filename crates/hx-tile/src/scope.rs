@@ -178,6 +178,7 @@ mod tests {
             scope,
             origin: Origin(0),
             binder: None,
+            moved_from: None,
         };
         let fill = |id: u32, scope| {
             let kind = OpKind::Fill { dst: TensorId(id), value: 0.0 };

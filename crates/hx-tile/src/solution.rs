@@ -1,14 +1,14 @@
 //! The result of synthesis: layouts, instructions and the reasons for them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hx_layout::{Layout, Swizzle};
 use hx_target::{BulkRow, ConvertRow, CopyRow, ExchangeRow, GemmRow, ReachRow, Row};
 
-use crate::{Cost, Edits, OpId, TensorId, TileProgram};
+use crate::{Cost, OpId, TensorId};
 
-/// A consistent choice for everything that the program leaves open.
+/// A consistent choice for everything that a solved program leaves open. The solver adds loads and moves to a program, so that all
+/// tensors and operations are those of the program that it returns together with the solution.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Solution {
     /// The thread-value layout of each register tensor.
@@ -17,9 +17,6 @@ pub struct Solution {
     pub shared: BTreeMap<TensorId, SharedLayout>,
     /// The instruction of each operation that needs one.
     pub choices: BTreeMap<OpId, Choice>,
-    /// The loads and redistributions that the solution adds. All other fields refer to the program with them:
-    /// [`Solution::program`].
-    pub edits: Edits,
     /// Bytes of shared memory of a block.
     pub shared_bytes: u32,
     /// Estimated cycles of a block, as a sum over all operations: the search compares solutions by it.
@@ -37,13 +34,6 @@ pub struct Solution {
     /// The branches of the search that its budget did not reach. With a larger budget, a cheaper solution might have been
     /// found.
     pub unexplored: u64,
-}
-
-impl Solution {
-    /// Returns the program that the solution is for, with its redistributions as operations.
-    pub fn program<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
-        self.edits.apply(program)
-    }
 }
 
 /// A constraint as text, with the operation that imposes it.

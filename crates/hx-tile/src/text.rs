@@ -343,7 +343,6 @@ fn atomic_text(program: &TileProgram, atomic: &Atomic) -> String {
 
 /// Returns layouts and instructions as text, each with a line that gives the reason.
 pub fn emit_layouts(program: &TileProgram, solution: &Solution) -> String {
-    let program = &*solution.program(program);
     let mut out = format!("kernel {} threads {}\n", program.name, program.block_threads());
     for id in program.tensor_ids() {
         if let Some((layout, reason)) = layout_text(program, solution, id) {
@@ -381,7 +380,6 @@ pub fn layout_text<'a>(
 /// Returns the choices that distinguish a solution from others, on one line: each product with its arrangement, then the
 /// instructions of copies.
 pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
-    let program = &*solution.program(program);
     let mut parts = Vec::new();
     let mut rows: Vec<(String, usize)> = Vec::new();
     let mut count = |row: &str| match rows.iter_mut().find(|(name, _)| name == row) {

@@ -11,6 +11,7 @@
 mod boxes;
 mod copy;
 mod descriptor;
+mod edits;
 mod elementwise;
 mod gemm;
 mod lanes;
@@ -45,17 +46,23 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Returns the violations of a solution: at most one for each tensor and operation, a second for a product whose operands are
-/// wrong, and one for shared memory. If the scopes are wrong, that is the only one. A correct solution has none.
-pub fn verify(program: &TileProgram, solution: &Solution) -> Vec<Violation> {
-    verify_polled(program, solution, &|| ())
+/// Returns the violations of a solved program and its solution: at most one for each tensor and operation, a second for a product
+/// whose operands are wrong, and one for shared memory. If the program is not its source with loads and moves, or if the scopes are
+/// wrong, that is the only one. A correct solution has none.
+pub fn verify(source: &TileProgram, program: &TileProgram, solution: &Solution) -> Vec<Violation> {
+    verify_polled(source, program, solution, &|| ())
 }
 
 /// As [`verify`], with polls for each tensor, operation and part of a large operation. A poll may unwind.
-pub fn verify_polled(program: &TileProgram, solution: &Solution, poll: &dyn Fn()) -> Vec<Violation> {
-    let written = program;
-    let edited = solution.program(program);
-    let program = &*edited;
+pub fn verify_polled(
+    source: &TileProgram,
+    program: &TileProgram,
+    solution: &Solution,
+    poll: &dyn Fn(),
+) -> Vec<Violation> {
+    if let Err(message) = edits::only_add(source, program) {
+        return vec![Violation { op: None, message }];
+    }
     let check = Check { program, solution, poll };
     // No other check is meaningful if a scope does not exist or has threads outside of the block.
     if let Err(message) = check.scopes() {
@@ -70,7 +77,7 @@ pub fn verify_polled(program: &TileProgram, solution: &Solution, poll: &dyn Fn()
     }
     let memory = check.overlap().and_then(|()| check.scratch()).and_then(|()| check.barriers());
     out.extend(memory.err().map(|message| Violation { op: None, message }));
-    for (op, _) in written.ops(1.0) {
+    for (op, _) in source.ops(1.0) {
         out.extend(check.operands(op).err().map(|message| Violation { op: Some(op.id), message }));
     }
     for (op, _) in program.ops(1.0) {

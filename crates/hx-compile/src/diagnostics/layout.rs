@@ -3,13 +3,13 @@
 use hx_base::{Applicability, Diagnostic, Fix, Severity, SourceFile, TextRange, codes};
 use hx_dtype::DType;
 use hx_lower::Lowered;
-use hx_synth::{Claim, Conflict, Failure, FailureKind, Part, first_later, is_convertible};
+use hx_synth::{Claim, Conflict, Failure, FailureKind, Part, Solved, first_later, is_convertible};
 
-use hx_tile::{Choice, Edits, Move, OpId, OpKind, Route, Solution, TileProgram};
+use hx_tile::{Choice, OpId, OpKind, Route, Solution, TileProgram};
 
 use super::{Places, repair};
 use crate::unsolved::{claim_name, claim_text, conflict, other_values};
-use crate::{Db, Instance, routed_program, solution, violations};
+use crate::{Db, Instance, solved, tile_program, violations};
 
 /// Returns the diagnostic of a failure of the solver: the place where it shows, and the other operations with their demands.
 /// Returns `None` for a cancelled search, which is no finding.
@@ -84,17 +84,12 @@ fn with_part(found: Diagnostic, part: &Part, place: Option<(SourceFile, TextRang
 }
 
 /// Returns a diagnostic for each redistribution that the source does not contain, with its cost.
-pub(super) fn redistributions(
-    places: &Places<'_>,
-    lowered: &Lowered,
-    solution: &Solution,
-) -> Vec<Diagnostic> {
-    let program = solution.program(&lowered.program);
+pub(super) fn redistributions(places: &Places<'_>, lowered: &Lowered, solved: &Solved) -> Vec<Diagnostic> {
+    let Solved { program, solution, .. } = solved;
     let mut found = Vec::new();
     for (op, _) in program.ops(1.0) {
-        let OpKind::Rearrange { dst, src, through } = op.kind else { continue };
-        let (true, Some(Choice::Rearrange(choice))) =
-            (lowered.program.op(op.id).is_none(), solution.choices.get(&op.id))
+        let OpKind::Rearrange { src, through, .. } = op.kind else { continue };
+        let (true, Some(Choice::Rearrange(choice))) = (program.is_move(op), solution.choices.get(&op.id))
         else {
             continue;
         };
@@ -110,18 +105,17 @@ pub(super) fn redistributions(
         };
         let at = places.origin(lowered, op.origin);
         let (file, range) = at.unwrap_or_else(|| places.kernel());
-        let held = &program.tensor(src).name;
-        // The move names a tensor that it added after the one that it stands for, so show that one's name instead.
-        let own = [src, dst].into_iter().find(|id| (id.0 as usize) < lowered.program.tensors.len());
-        let name = &program.tensor(own.unwrap_or(src)).name;
+        // The compiler has named a tensor that it added, so show the name in the source instead.
+        let held = program.tensor(src);
+        let name = &held.moved_from.map_or(held, |source| program.tensor(source)).name;
         let message = format!("`{name}` changes hands between threads here, {way}");
         let diagnostic = Diagnostic::new(&codes::REDISTRIBUTION, file, range, message);
-        let why = choice.reason.text.replace(&format!("`{held}`"), &format!("`{name}`"));
+        let why = choice.reason.text.replace(&format!("`{}`", held.name), &format!("`{name}`"));
         let (cycles, all) = (choice.cycles, solution.cost);
         let share = 100.0 * cycles / all;
         let cost = format!("it takes an estimated {cycles:.0} of a block's {all:.0} cycles ({share:.0}%)");
         let diagnostic = diagnostic.note(cost).note(why);
-        found.push(match said(places, lowered, solution, op.id) {
+        found.push(match said(places, lowered, solved, op.id) {
             Some(fix) => diagnostic.with_fix(fix).help("layouts or `warps:` that agree spare it"),
             None => diagnostic
                 .help("layouts or `warps:` that agree spare it; `rearrange(…, auto)` says that it is meant"),
@@ -132,12 +126,10 @@ pub(super) fn redistributions(
 
 /// Returns the fix that writes a move out in the source. The program then runs as it does without the fix. `None` if no operand
 /// takes the edit, or the solution would then be worse or move as often.
-fn said(places: &Places<'_>, lowered: &Lowered, solution: &Solution, moved: OpId) -> Option<Fix> {
-    let which = solution.edits.number_of(&lowered.program, moved)?;
-    let at = *solution.edits.moves.get(which)?;
-    let tensor = *lowered.program.op(at.at)?.kind.registers().get(at.operand)?;
-    let edit = (!at.after).then(|| repair::rearranged(places, lowered, at.at, tensor))??;
-    if !may_be_said(places.db, places.instance, which) {
+fn said(places: &Places<'_>, lowered: &Lowered, solved: &Solved, moved: OpId) -> Option<Fix> {
+    let (at, tensor) = solved.moved_before(moved)?;
+    let edit = repair::rearranged(places, lowered, at, tensor)?;
+    if !may_be_said(places.db, places.instance, moved) {
         return None;
     }
     let title = format!("insert `{}`", edit.text);
@@ -147,18 +139,17 @@ fn said(places: &Places<'_>, lowered: &Lowered, solution: &Solution, moved: OpId
 /// Reports whether an instance with a redistribution written out has a solution that costs no more and has fewer
 /// redistributions.
 #[salsa::tracked]
-fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> bool {
-    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
+fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, moved: OpId) -> bool {
+    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solved(db, instance)) else {
         return false;
     };
-    let moves: Vec<Move> = found.edits.moves.get(which).copied().into_iter().collect();
-    let written = Edits { moves, ..Edits::default() };
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
     };
-    let again = hx_synth::solve(&written.apply(&lowered.program), &poll);
-    again.is_ok_and(|again| again.cost <= found.cost && again.edits.moves.len() < found.edits.moves.len())
+    let written = found.with_move(&lowered.program, moved);
+    let again = written.and_then(|written| hx_synth::solve(&written, &poll).ok());
+    again.is_some_and(|again| again.solution.cost <= found.solution.cost && again.moves() < found.moves())
 }
 
 /// Returns a diagnostic for each product whose types have matrix instructions of which none fits.

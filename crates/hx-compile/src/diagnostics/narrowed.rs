@@ -7,7 +7,7 @@ use hx_synth::{Second, second_buffer};
 use hx_tile::{OpId, SharedLayout, Solution, TensorId};
 
 use super::Places;
-use crate::{Db, Instance, routed_program, solution};
+use crate::{Db, Instance, solved, tile_program};
 
 /// Bytes of a bank. A narrower access wastes a part of every wavefront.
 const WORD: u32 = 4;
@@ -65,7 +65,7 @@ pub(super) fn single_elements(
 /// Returns the second buffer that makes an instance cheaper; `None` if there is none, or the instance has no solution.
 #[salsa::tracked(returns(ref))]
 fn second_of<'db>(db: &'db dyn Db, instance: Instance<'db>, tensor: TensorId) -> Option<Second> {
-    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
+    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solved(db, instance)) else {
         return None;
     };
     let poll = || {

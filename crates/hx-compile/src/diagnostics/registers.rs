@@ -4,18 +4,18 @@
 
 use hx_base::{Diagnostic, codes};
 use hx_lower::Lowered;
-use hx_synth::Repair;
-use hx_tile::{OpId, Solution, TensorId, TileProgram};
+use hx_synth::{Repair, Solved};
+use hx_tile::{OpId, TensorId, TileProgram};
 
 use super::{Places, repair};
 use crate::crowded::{Crowd, crowded, roomier_threads, roomier_values};
 
 /// Returns a warning for each register tensor that alone is too large for a thread, or one warning for all that are held at
 /// once.
-pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
+pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solved: &Solved) -> Vec<Diagnostic> {
     let target = places.instance.target(places.db);
-    let program = solution.program(&lowered.program);
-    let Some(crowded) = crowded(&program, solution) else { return Vec::new() };
+    let Solved { program, solution, .. } = solved;
+    let Some(crowded) = crowded(solved) else { return Vec::new() };
     let mut found = Vec::new();
     for Crowd { of: id, registers, most } in crowded.alone {
         let tensor = program.tensor(id);
@@ -29,7 +29,7 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
         found.push((diagnostic, "a smaller tile or more threads"));
     }
     if let Some(together) = &crowded.together {
-        let diagnostic = held_at_once(places, lowered, &program, together);
+        let diagnostic = held_at_once(places, lowered, program, together);
         found.push((
             diagnostic,
             "smaller tiles, more threads, or tensors that are made later and used sooner",

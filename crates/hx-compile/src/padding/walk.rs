@@ -70,7 +70,7 @@ impl<'a> Walk<'a> {
         dimensions(program, &mut walk);
         definitions(&program.body, &mut walk);
         // A part of a tensor does not end before it begins.
-        for length in &lowered.parts {
+        for length in &lowered.sources.parts {
             let length = walk.ground.plain(length);
             walk.ground.state(&length);
         }

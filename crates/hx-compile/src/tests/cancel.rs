@@ -7,7 +7,7 @@ use hx_hir::file_items;
 
 use super::target;
 use crate::test_db::TestDb;
-use crate::{Instance, cuda_source, default_instance, solution, synchronization, thread_program};
+use crate::{Instance, cuda_source, default_instance, solved, synchronization, thread_program};
 use crate::{tile_program, violations};
 
 /// A product with stages, loops, unrolled statements and an exchange between threads.
@@ -52,7 +52,7 @@ type Stage = (&'static str, fn(&TestDb, Instance<'_>) -> bool);
 
 const STAGES: [Stage; 6] = [
     ("tile_program", |db, of| tile_program(db, of).is_ok()),
-    ("solution", |db, of| solution(db, of).is_ok()),
+    ("solved", |db, of| solved(db, of).is_ok()),
     ("violations", |db, of| violations(db, of).is_empty()),
     ("thread_program", |db, of| thread_program(db, of).is_ok()),
     ("cuda_source", |db, of| cuda_source(db, of).is_ok()),

@@ -10,7 +10,7 @@ fn check(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
     let kernel = file_items(&db, file).kernels().next().expect("a kernel");
     let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
-    let found = super::super::solution(&db, instance).as_ref();
+    let found = super::super::solved(&db, instance).as_ref();
     assert!(found.is_ok(), "{found:?}");
     expected.assert_eq(&estimate_as_text(&db, instance).unwrap_or_default());
 }

@@ -53,7 +53,7 @@ fn solved_again(before: &str, after: &str) -> String {
     assert!(file.update_text(&mut db, after));
     assert!(check_file(&db, file, target()).iter().any(|found| found.code.id == "HX0307"));
     let counts = db.log.take_counts();
-    let solves = |line: &&str| line.starts_with("solution ") || line.starts_with("second_of ");
+    let solves = |line: &&str| line.starts_with("solved ") || line.starts_with("second_of ");
     counts.lines().filter(solves).map(|line| format!("{line}\n")).collect()
 }
 
@@ -72,12 +72,12 @@ kernel other(x: f16[m], y: mut f16[m]) grid [cdiv(m, 256)] threads {threads} {{
         )
     };
     expect![[r#"
-        solution × 1
+        solved × 1
     "#]]
     .assert_eq(&solved_again(&other(64), &other(32)));
     expect![[r#"
         second_of × 1
-        solution × 1
+        solved × 1
     "#]]
     .assert_eq(&solved_again(&turns, &turns.replace("threads 128", "threads 64")));
 }

@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 use hx_hir::file_items;
 use hx_target::Target;
+use hx_tile::TileProgram;
 
 use super::drawn;
 use crate::reorder::is_synchronized;
@@ -165,7 +166,7 @@ fn the_check_of_an_exchange_sees_races() {
         let program = &tile_program(&db, instance).as_ref().expect("it lowers").program;
         let exchanges = program.exchanges();
         assert_eq!(exchanges.len(), 1, "{exchanges:?}");
-        let program = if exchange { program.exchanged(&exchanges[0]) } else { program.clone() };
+        let program = if exchange { program.exchanged(&exchanges[0]) } else { TileProgram::clone(program) };
         let solved = hx_synth::solve(&program, &|| false).expect("it has layouts");
         is_synchronized(&db, &program, &solved)
     };

@@ -5,7 +5,7 @@ use hx_hir::file_items;
 use hx_target::Target;
 use hx_tile::{Choice, ScanChoice, ScanLevel};
 
-use crate::{default_instance, solution, test_db::TestDb, tile_program};
+use crate::{default_instance, solved, test_db::TestDb, tile_program};
 
 /// Two tensors that are scanned at once.
 const PAIR: &str = "\
@@ -23,14 +23,17 @@ fn check(spoil: impl Fn(&mut ScanChoice), want: Expect) {
     let kernel = file_items(&db, file).kernels().next().expect("the text has a kernel");
     let instance = default_instance(&db, kernel, target).expect("every parameter has a default");
     let program = &tile_program(&db, instance).as_ref().expect("the kernel is right").program;
-    let mut spoiled = solution(&db, instance).as_ref().expect("the kernel has layouts").clone();
+    let solved = solved(&db, instance).as_ref().expect("the kernel has layouts");
+    let mut spoiled = solved.solution.clone();
     let scan = spoiled.choices.values_mut().find_map(|choice| match choice {
         Choice::Scan(scan) => Some(scan),
         _ => None,
     });
     spoil(scan.expect("the kernel scans"));
-    let found: Vec<String> =
-        hx_verify::verify(program, &spoiled).iter().map(|found| found.message.clone()).collect();
+    let found: Vec<String> = hx_verify::verify(program, &solved.program, &spoiled)
+        .iter()
+        .map(|found| found.message.clone())
+        .collect();
     want.assert_eq(&found.join("\n"));
 }
 

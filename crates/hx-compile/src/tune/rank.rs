@@ -61,7 +61,7 @@ impl<'db> Ranking<'db> {
         let lowered = self.lowered(fixed);
         let estimate = solved(&lowered, self.target, &self.known).ok();
         let candidate = estimate.map(|estimate| Candidate { args: fixed.clone(), estimate });
-        (candidate, lowered.ok().map(|lowered| lowered.args))
+        (candidate, lowered.ok().map(|lowered| lowered.sources.args.clone()))
     }
 
     fn lowered(&self, args: &CtArgs) -> Result<Lowered, Reason> {
@@ -91,8 +91,8 @@ fn solved(
 ) -> Result<Forecast, Reason> {
     let program = &lowered.as_ref().map_err(Reason::clone)?.program;
     needs::check(program).map_err(|_| Reason::Target)?;
-    let solution = hx_synth::solve(program, &|| false).map_err(|failure| refusal(&failure, target))?;
-    let found = forecast(&solution.program(program), &solution, known).ok_or(Reason::Grid)?;
+    let solved = hx_synth::solve(program, &|| false).map_err(|failure| refusal(&failure, target))?;
+    let found = forecast(&solved.program, &solved.solution, known).ok_or(Reason::Grid)?;
     if found.spilled > 0 { Err(Reason::Registers) } else { Ok(found) }
 }
 

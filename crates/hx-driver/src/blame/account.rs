@@ -54,7 +54,7 @@ impl<'a> Account<'a> {
     /// Returns the name of a tensor, if a pattern of the kernel binds it. Lowering names the others itself.
     pub(super) fn tensor_name(&self, tensor: TensorId) -> Option<&str> {
         let lowered = tile_program(self.db, self.seen.instance).as_ref().ok()?;
-        let binder = lowered.origins.get(self.program.tensor(tensor).binder?.0 as usize)?;
+        let binder = lowered.sources.origins.get(self.program.tensor(tensor).binder?.0 as usize)?;
         let kernel = self.seen.instance.kernel(self.db);
         let At::Pat(pat) = binder.place.at else { return None };
         match &body_of(self.db, Item::Kernel(kernel)).store[pat] {

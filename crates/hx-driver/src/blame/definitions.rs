@@ -50,7 +50,7 @@ pub(super) fn definitions(
 /// Returns the expression of the kernel's body that an operation comes from: the call, if it comes from a function. `None` if
 /// it has no place in the body.
 fn in_kernel(db: &Database, seen: &Seen<'_>, origin: Origin) -> Option<ExprId> {
-    let origins = &tile_program(db, seen.instance).as_ref().ok()?.origins;
+    let origins = &tile_program(db, seen.instance).as_ref().ok()?.sources.origins;
     let mut origin = origins.get(origin.0 as usize)?;
     while let Some(call) = origin.call {
         origin = origins.get(call.0 as usize)?;

@@ -132,7 +132,7 @@ impl Account<'_> {
 
     fn placed(&self, texts: Texts) -> Vec<Label> {
         let Ok(lowered) = tile_program(self.db, self.seen.instance) else { return Vec::new() };
-        let place = |origin: Origin| lowered.origins.get(origin.0 as usize)?.place.range(self.db);
+        let place = |origin: Origin| lowered.sources.origins.get(origin.0 as usize)?.place.range(self.db);
         let label = |(origin, texts): (Origin, Vec<String>)| {
             let (file, range): (_, TextRange) = place(origin)?;
             Some(Label { file, range, message: texts.join(", ") })

@@ -1,7 +1,7 @@
 //! The notes of a failed comparison: who wrote the first wrong element, what the wrong elements have in common, and what the simulator
 //! computes.
 
-use hx_compile::{TookPart, solution, tile_program, took_part};
+use hx_compile::{TookPart, solved, tile_program, took_part};
 use hx_host::dense::show_shape;
 use hx_host::show::show_exact;
 use hx_index::Symbol;
@@ -50,8 +50,8 @@ impl Account<'_> {
             blocks => format!("by {blocks} blocks, last "),
         };
         let mut text = format!("{element} was written {by}in block {block} by thread {thread} (warp {warp})");
-        let layout = solution(self.db, self.seen.instance).as_ref().ok();
-        if let Some(layout) = layout.and_then(|solution| solution.registers.get(&tensor)) {
+        let solved = solved(self.db, self.seen.instance).as_ref().ok();
+        if let Some(layout) = solved.and_then(|solved| solved.solution.registers.get(&tensor)) {
             let tensor = match self.tensor_name(tensor) {
                 None => "the stored tile".to_owned(),
                 Some(name) => format!("`{name}`"),
@@ -93,7 +93,7 @@ impl Account<'_> {
     fn text(&self, op: OpId) -> Option<String> {
         let lowered = tile_program(self.db, self.seen.instance).as_ref().ok()?;
         let origin = lowered.program.op(op)?.origin;
-        let (file, range) = lowered.origins.get(origin.0 as usize)?.place.range(self.db)?;
+        let (file, range) = lowered.sources.origins.get(origin.0 as usize)?.place.range(self.db)?;
         let text = file.text(self.db).get(std::ops::Range::<usize>::from(range))?;
         Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
     }

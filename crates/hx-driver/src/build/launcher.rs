@@ -97,7 +97,7 @@ fn with_launch<'db>(
         });
     let assertions = program.log.iter().filter(|entry| entry.kind == LogKind::Assert);
     let arguments: BTreeMap<_, _> =
-        lowered.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        lowered.sources.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     Ok(BuiltKernel {
         name: kernel.name(db).to_string(),
         symbol: source.symbol.clone(),

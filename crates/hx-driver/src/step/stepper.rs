@@ -1,6 +1,5 @@
 //! A recorded launch with the names and places of its source: moves by operations, lines and functions.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -57,8 +56,8 @@ impl StepSpot {
 pub struct Stepper<'r> {
     pub(super) db: &'r Database,
     pub(super) solution: &'r Solution,
-    /// The program with the redistributions of the solution.
-    pub(super) tile: Cow<'r, TileProgram>,
+    /// The solved program.
+    pub(super) tile: &'r TileProgram,
     pub(super) program: &'r ThreadProgram,
     pub(super) prepared: &'r Prepared,
     pub(super) playback: Playback<'r>,
@@ -75,20 +74,20 @@ pub struct Stepper<'r> {
 
 impl<'r> Stepper<'r> {
     pub(super) fn new(db: &'r Database, recorded: Recorded<'r, 'r>) -> Stepper<'r> {
-        let Recorded { instance, lowered, solution, program, block, prepared, playback, found, took } =
+        let Recorded { instance, lowered, solved, program, block, prepared, playback, found, took } =
             recorded;
         let rank = prepared.blocks().iter().position(|index| *index == block).unwrap_or_default();
         let spot =
             |place: hx_sim::Place| spot(db, lowered, place.origin?, (place.op.map(|op| op.0), place.title));
         Stepper {
             db,
-            solution,
-            tile: solution.program(&lowered.program),
+            solution: &solved.solution,
+            tile: &solved.program,
             program,
             prepared,
             playback,
             instance,
-            arguments: &lowered.args,
+            arguments: &lowered.sources.args,
             spots: prepared.places().into_iter().map(spot).collect(),
             found,
             reason: None,
@@ -429,7 +428,7 @@ fn spot(
     (op, title): (Option<u32>, String),
 ) -> Option<StepSpot> {
     let (mut frames, mut next) = (Vec::new(), Some(origin));
-    while let Some(origin) = next.and_then(|origin| lowered.origins.get(origin.0 as usize)) {
+    while let Some(origin) = next.and_then(|origin| lowered.sources.origins.get(origin.0 as usize)) {
         if let Some((file, range)) = origin.place.range(db) {
             let line = line_index(db, file).line_col(range.start()).line;
             frames.push(StepFrame { item: origin.place.item.clone(), file, range, line });

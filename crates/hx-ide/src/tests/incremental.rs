@@ -21,7 +21,7 @@ kernel second(a: f16[m, n], c: mut f16[m, n]) grid [1] threads 128 {
 ";
 
 const STAGES: [&str; 6] =
-    ["infer_body", "tile_program", "solution", "thread_program", "cuda_source", "synchronization"];
+    ["infer_body", "tile_program", "solved", "thread_program", "cuda_source", "synchronization"];
 
 /// The queries behind the hints of a kernel, besides the stages.
 const OF_HINTS: [&str; 3] = ["anchors", "instance_hints", "relative_lines"];
@@ -63,7 +63,7 @@ fn ran_again(queries: &[&str], from: &str, to: &str) -> String {
 #[test]
 fn an_edited_kernel_is_solved_alone() {
     let ran = ran_again(&STAGES, "    copy(r, tile(c", "    sync();\n    copy(r, tile(c");
-    for stage in ["infer_body", "solution", "thread_program", "cuda_source"] {
+    for stage in ["infer_body", "solved", "thread_program", "cuda_source"] {
         assert!(ran.contains(&format!("{stage} × 1\n")), "{stage}: {ran}");
     }
     // The second run is that of the instance with dimensions of any length, in which padding is traced.

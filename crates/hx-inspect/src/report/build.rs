@@ -177,11 +177,11 @@ impl Places<'_, '_> {
     /// of them.
     fn of(&mut self, origin: Origin) -> Option<(Spot, Vec<Spot>)> {
         let lowered = self.lowered;
-        let mut at = lowered.origins.get(origin.0 as usize)?;
+        let mut at = lowered.sources.origins.get(origin.0 as usize)?;
         let spot = self.spot(&at.place)?;
         let mut calls = Vec::new();
         while let Some(call) = at.call {
-            at = lowered.origins.get(call.0 as usize)?;
+            at = lowered.sources.origins.get(call.0 as usize)?;
             calls.push(self.spot(&at.place)?);
         }
         Some((spot, calls))

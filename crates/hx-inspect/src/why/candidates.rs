@@ -5,24 +5,25 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use hx_tile::{
-    Choice, OpId, Solution, TensorId, TileProgram, choice_text, layout_text, summary_text, unexplored_text,
-};
+use hx_compile::Solved;
+use hx_tile::{Choice, OpId, TensorId, choice_text, layout_text, summary_text, unexplored_text};
 
 /// Indentation of the lines below a candidate, up to its choices.
 const INDENT: &str = "           ";
 
-/// Formats solutions of `program`, chosen one first. Below each are the layout of `tensor` and the instructions that touch it.
-pub(super) fn table(program: &TileProgram, all: &[Solution], tensor: Option<&str>) -> String {
+/// Formats the solved programs of an instance, chosen one first. Below each are the layout of `tensor` and the instructions that touch it.
+pub(super) fn table(all: &[Solved], tensor: Option<&str>) -> String {
     let mut text = String::from("candidate     cycles   × best  choices\n");
-    let cycles: Vec<f64> = all.iter().map(|solution| hx_compile::compared(program, solution)).collect();
+    let compared = |solved: &Solved| hx_compile::compared(&solved.program, &solved.solution);
+    let cycles: Vec<f64> = all.iter().map(compared).collect();
     let best = cycles.first().map_or(1.0, |cycles| cycles.max(1.0));
-    let summaries: Vec<String> = all.iter().map(|solution| summary_text(program, solution)).collect();
-    let told = told_apart(program, all, &summaries);
-    for (i, solution) in all.iter().enumerate() {
+    let summaries: Vec<String> =
+        all.iter().map(|solved| summary_text(&solved.program, &solved.solution)).collect();
+    let told = told_apart(all, &summaries);
+    for (i, solved) in all.iter().enumerate() {
         let cycles = cycles[i];
         let _ = writeln!(text, "{i:>9} {cycles:>10.0} {:>8.2}  {}", cycles / best, summaries[i]);
-        let mut lines = tensor.map_or_else(Vec::new, |name| fate(program, solution, name));
+        let mut lines = tensor.map_or_else(Vec::new, |name| fate(solved, name));
         for line in &told[i] {
             if !lines.contains(line) {
                 lines.push(line.clone());
@@ -35,15 +36,14 @@ pub(super) fn table(program: &TileProgram, all: &[Solution], tensor: Option<&str
     if all.len() > hx_compile::CANDIDATES {
         let _ = writeln!(text, "the list ends after {} others; there may be more", hx_compile::CANDIDATES);
     }
-    if let Some(stopped) = all.first().and_then(unexplored_text) {
+    if let Some(stopped) = all.first().and_then(|solved| unexplored_text(&solved.solution)) {
         let _ = writeln!(text, "{stopped}");
     }
     text
 }
 
 /// Returns the layouts of the tensors of that name, and the operations that touch them.
-fn fate(program: &TileProgram, solution: &Solution, name: &str) -> Vec<String> {
-    let program = &*solution.program(program);
+fn fate(Solved { program, solution, .. }: &Solved, name: &str) -> Vec<String> {
     let named: Vec<TensorId> = program.tensor_ids().filter(|id| program.tensor(*id).name == name).collect();
     let layouts = named.iter().filter_map(|id| Some(layout_text(program, solution, *id)?.0));
     let ops = program.ops(1.0).into_iter().map(|(op, _)| op);
@@ -62,8 +62,7 @@ enum Aspect {
 }
 
 /// Returns every decision of a solution as text.
-fn aspects(program: &TileProgram, solution: &Solution) -> BTreeMap<Aspect, String> {
-    let program = &*solution.program(program);
+fn aspects(Solved { program, solution, .. }: &Solved) -> BTreeMap<Aspect, String> {
     let mut out = BTreeMap::new();
     for id in program.tensor_ids() {
         let Some((text, _)) = layout_text(program, solution, id) else { continue };
@@ -86,14 +85,14 @@ fn aspects(program: &TileProgram, solution: &Solution) -> BTreeMap<Aspect, Strin
 }
 
 /// Returns for each solution the lines that distinguish it from other solutions with the same summary; none if no other has it.
-fn told_apart(program: &TileProgram, all: &[Solution], summaries: &[String]) -> Vec<Vec<String>> {
+fn told_apart(all: &[Solved], summaries: &[String]) -> Vec<Vec<String>> {
     let mut told = vec![Vec::new(); all.len()];
     let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (i, summary) in summaries.iter().enumerate() {
         alike.entry(summary).or_default().push(i);
     }
     for group in alike.values().filter(|group| group.len() > 1) {
-        let decided: Vec<_> = group.iter().map(|i| aspects(program, &all[*i])).collect();
+        let decided: Vec<_> = group.iter().map(|i| aspects(&all[*i])).collect();
         for aspect in telling(&decided) {
             for (i, aspects) in group.iter().zip(&decided) {
                 told[*i].extend(aspects.get(&aspect).cloned());

@@ -9,12 +9,13 @@ use std::sync::LazyLock;
 
 use hx_base::{codes, nearest};
 use hx_codegen::{CudaSource, opcodes};
-use hx_compile::{routed_program, solution};
+use hx_compile::solved;
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
 use hx_target::{Catalogue, Target};
 use hx_tile::{
-    Choice, CopyChoice, OpId, OpKind, OperandChoice, RearrangeChoice, Route, Solution, TileProgram, View,
+    Choice, CopyChoice, Op, OpKind, OperandChoice, RearrangeChoice, Route, Solution, TensorId, TileProgram,
+    View,
 };
 
 use super::instance::Checked;
@@ -37,15 +38,15 @@ impl<'a> Launcher<'a> {
         };
         let (db, instance) = (self.db, last.checked.get());
         let stop = |error: LaunchError| error.into_parts().0;
-        let lowered = routed_program(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
-        let solved = solution(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
+        let solved = solved(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
+        let solution = &solved.solution;
         match question {
             CodeQuestion::Uses(name) => {
-                uses(self.machine.target(), name, solved, cuda_text(db, last.checked).map_err(stop)?)
+                uses(self.machine.target(), name, solution, cuda_text(db, last.checked).map_err(stop)?)
             }
             CodeQuestion::Supports(name) => supports(self.machine.target(), name),
             CodeQuestion::Conflicts => {
-                let conflicts = copies(solved).filter_map(|c| c.conflicts);
+                let conflicts = copies(solution).filter_map(|c| c.conflicts);
                 let planned: u64 = conflicts.map(|c| c.wavefronts.saturating_sub(c.ideal)).sum();
                 // The plan does not count every access, for example partial results of a reduction. Use the simulator's count
                 // then.
@@ -53,8 +54,8 @@ impl<'a> Launcher<'a> {
                 Ok(CodeAnswer::Int(i64::try_from(extra).unwrap_or(i64::MAX)))
             }
             CodeQuestion::Target => Ok(CodeAnswer::Name(self.machine.target().name().to_owned())),
-            CodeQuestion::Redistributions => Ok(redistributions(&lowered.program, solved)),
-            CodeQuestion::BytesPerAccess(name) => bytes_per_access(name, &lowered.program, solved),
+            CodeQuestion::Redistributions => Ok(redistributions(&solved.program, solution)),
+            CodeQuestion::BytesPerAccess(name) => bytes_per_access(name, &solved.program, solution),
             CodeQuestion::Spills => self.spills(cuda_text(db, last.checked).map_err(stop)?),
         }
     }
@@ -202,14 +203,19 @@ fn add_names(all: &Catalogue, known: &mut BTreeSet<String>) {
     }
 }
 
-/// Counts the tensors that the solution moves between threads. A tensor whose elements stay in their threads does not count.
+/// Counts the tensors that the solver moves between threads. A tensor whose elements stay in their threads does not count.
 fn redistributions(program: &TileProgram, solution: &Solution) -> CodeAnswer {
-    let between_threads = |(op, choice): &(&OpId, &Choice)| {
-        let Choice::Rearrange(RearrangeChoice { route, .. }) = choice else { return false };
-        let added = solution.edits.number_of(program, **op).is_some();
-        added && !matches!(route, Route::Within(_) | Route::Renamed(_))
+    let moved = |(op, _): (&Op, f64)| {
+        let OpKind::Rearrange { dst, src, .. } = op.kind else { return None };
+        let Some(Choice::Rearrange(RearrangeChoice { route, .. })) = solution.choices.get(&op.id) else {
+            return None;
+        };
+        let between_threads = !matches!(route, Route::Within(_) | Route::Renamed(_));
+        // An operation that updates its operand has a move before it and one after it, of the same tensor.
+        (program.is_move(op) && between_threads).then_some(dst.max(src))
     };
-    CodeAnswer::Int(solution.choices.iter().filter(between_threads).count() as i64)
+    let moved: BTreeSet<TensorId> = program.ops(1.0).into_iter().filter_map(moved).collect();
+    CodeAnswer::Int(moved.len() as i64)
 }
 
 /// Returns the width in bytes of the narrowest access to the tensor, over all copies that move it.

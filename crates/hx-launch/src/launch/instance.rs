@@ -38,7 +38,7 @@ impl<'db> Checked<'db> {
 pub(super) fn shown<'db>(db: &'db dyn Db, checked: Checked<'db>) -> String {
     let instance = checked.get();
     let kernel = instance.kernel(db);
-    let args = tile_program(db, instance).as_ref().map(|lowered| &lowered.args);
+    let args = tile_program(db, instance).as_ref().map(|lowered| &lowered.sources.args);
     let args: Vec<_> = args.into_iter().flatten().map(|(name, value)| format!("{name} = {value}")).collect();
     let mut out = format!("{}::{}<{}>", kernel.file(db).path(db), kernel.name(db), args.join(", "));
     for (name, divisor) in instance.facts(db).dims.iter().filter(|(_, d)| **d < LaunchFacts::MAX) {
@@ -241,7 +241,7 @@ fn with_values(text: &str, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64>) -
             "multiprocessors" => bound(Symbol::Multiprocessors),
             _ => bound(Symbol::Dim(word.into())).or_else(|| bound(Symbol::Scalar(word.into()))),
         };
-        if let Some(value) = value.or_else(|| lowered.args.get(word).map(ToString::to_string)) {
+        if let Some(value) = value.or_else(|| lowered.sources.args.get(word).map(ToString::to_string)) {
             out.push(format!("{word} = {value}"));
         }
     }

@@ -111,7 +111,7 @@ impl<'a> Launcher<'a> {
     /// Returns the calls through which a place was inlined, innermost first.
     fn calls(&self, instance: Instance<'a>, origin: Origin) -> Vec<(SourceFile, TextRange)> {
         let Ok(lowered) = tile_program(self.db, instance).as_ref() else { return Vec::new() };
-        let origins = &lowered.origins;
+        let origins = &lowered.sources.origins;
         let mut out = Vec::new();
         let mut call = origins.get(origin.0 as usize).and_then(|o| o.call);
         while let Some(place) = call.and_then(|c| origins.get(c.0 as usize)) {

@@ -131,7 +131,7 @@ impl<'a> Launcher<'a> {
     /// Returns the place of an operation in the text; `None` if it has none.
     pub(super) fn origin(&self, instance: Instance<'a>, origin: Origin) -> Option<(SourceFile, TextRange)> {
         let lowered = tile_program(self.db, instance).as_ref().ok()?;
-        lowered.origins.get(origin.0 as usize)?.place.range(self.db)
+        lowered.sources.origins.get(origin.0 as usize)?.place.range(self.db)
     }
 
     fn old_load(&self, instance: Instance<'a>, old: &OldLoad) -> Option<Old> {

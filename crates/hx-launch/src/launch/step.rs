@@ -4,13 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hx_base::Diagnostic;
-use hx_compile::{Instance, solution, thread_program, tile_program};
+use hx_compile::{Instance, Solved, solved, thread_program, tile_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_lower::Lowered;
 use hx_sim::{Config, Playback, SimError};
 use hx_thread::ThreadProgram;
-use hx_tile::Solution;
 use web_time::Instant;
 
 use super::instance::{Checked, Errors};
@@ -47,7 +46,7 @@ impl std::fmt::Debug for Stepping<'_> {
 pub struct Recorded<'r, 'p> {
     pub instance: Instance<'r>,
     pub lowered: &'r Lowered,
-    pub solution: &'r Solution,
+    pub solved: &'r Solved,
     pub program: &'r ThreadProgram,
     /// The index of the block along each axis.
     pub block: [u32; 3],
@@ -123,7 +122,7 @@ impl<'a> Launcher<'a> {
         let stopped = |stop: &hx_compile::Stop| stopped_at(db, instance, stop);
         let program = thread_program(db, instance).as_ref().map_err(stopped)?;
         let lowered = tile_program(db, instance).as_ref().map_err(stopped)?;
-        let solution = solution(db, instance).as_ref().map_err(stopped)?;
+        let solved = solved(db, instance).as_ref().map_err(stopped)?;
         let arguments = arguments(bound)?;
         let stop = stepping.stop;
         let cancel = move || stop.load(Ordering::Relaxed);
@@ -145,7 +144,7 @@ impl<'a> Launcher<'a> {
         (stepping.visit)(Recorded {
             instance,
             lowered,
-            solution,
+            solved,
             program,
             block,
             prepared,

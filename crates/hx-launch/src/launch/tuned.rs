@@ -193,7 +193,7 @@ pub fn values<'db>(
     // Some name is a compile-time parameter with its default, which may depend on other arguments.
     let instance = Instance::chosen(db, kernel, args.clone(), target, LaunchFacts::all_16());
     if let Ok(lowered) = tile_program(db, instance).as_ref() {
-        for (name, value) in &lowered.args {
+        for (name, value) in &lowered.sources.args {
             out.entry(name.to_string()).or_insert_with(|| value.clone());
         }
     }

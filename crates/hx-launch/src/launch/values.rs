@@ -21,7 +21,7 @@ pub fn integers<'db>(
     if let Some(index) = block {
         values.extend((0..3).map(|axis| (Symbol::BlockIdx(axis), i64::from(index[usize::from(axis)]))));
     }
-    let args = tile_program(db, instance).as_ref().map(|lowered| &lowered.args);
+    let args = tile_program(db, instance).as_ref().map(|lowered| &lowered.sources.args);
     for (name, value) in args.into_iter().flatten() {
         if let CtValue::Int(value) = value {
             values.insert(generic_symbol(name), *value);

@@ -4,7 +4,7 @@ mod source;
 
 use std::collections::{BTreeMap, HashMap};
 
-use hx_compile::{Instance, solution, thread_program, tile_program};
+use hx_compile::{Instance, solved, thread_program};
 use hx_host::HostError;
 use hx_host::Tensor;
 use hx_host::device::LaunchError;
@@ -116,10 +116,8 @@ impl<'a> Launcher<'a> {
         let (symbols, sources) = (bound.symbols.clone(), Vec::new());
         let mut seen =
             Seen { instance, param, witness, bytes, positions, first, symbols, coordinate, sources };
-        if let (Some(wrote), Ok(lowered), Ok(solution)) =
-            (seen.write(first), tile_program(db, instance), solution(db, instance))
-        {
-            let programs = (&lowered.program, solution, program);
+        if let (Some(wrote), Ok(solved)) = (seen.write(first), solved(db, instance)) {
+            let programs = (&*solved.program, &solved.solution, program);
             seen.sources = source::sources(programs, &seen.witness, wrote, (param, &seen.coordinate));
             let held = seen.sources.iter().map(|source| source.held).collect();
             let element = seen.positions[first].unwrap_or_default() as i64;

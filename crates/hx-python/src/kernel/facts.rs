@@ -64,7 +64,7 @@ pub(super) fn compile_time(
 ) -> Result<Vec<(String, String)>, EmitError> {
     let instance = instance(db, kernel, overrides, setup)?;
     let lowered = tile_program(db, instance).as_ref().map_err(|stop| stopped(db, instance, stop))?;
-    Ok(lowered.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
+    Ok(lowered.sources.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }
 
 /// The resources of a block, and the estimated cycles of a launch; `None` for what is not known.

@@ -13,7 +13,7 @@ use hx_tile::{Control, Leaf, OpId, OpKind, Stmt, TensorId, TileProgram};
 pub use repair::Repair;
 
 use crate::failure::{Failure, FailureKind};
-use crate::solve::loads::loads;
+use crate::solve::loads::loaded;
 
 /// Limit on the programs that are solved to find the conflict of one program.
 const BUDGET: usize = 96;
@@ -49,10 +49,9 @@ pub struct Conflict {
 }
 
 /// Explains why a program has no solution. Returns `None` if it has one, or if `cancelled` returned true. The claims are those of
-/// the program with its [`loads`].
+/// the program with all operands [`loaded`].
 pub fn explain(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Option<Conflict> {
-    let loads = loads(program);
-    let program = &*loads.loaded(program);
+    let program = &loaded(program);
     let mut tries = Tries { cancelled, left: BUDGET, branches: BRANCHES };
     let mut failure = tries.failure(program)?;
     let mut claims = claims(program);

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use hx_tile::{Move, OpId, Reason, TensorId};
+use hx_tile::{OpId, Reason, TensorId};
 
 use super::{Constraint, System};
 use crate::access::vector;
 use crate::distribution::Tv;
 use crate::distribution::layouts::{Known, Layouts};
+use crate::edits::Move;
 use crate::failure::{Failure, FailureKind};
 use crate::movement::parts;
 use crate::search::pool::Pool;

@@ -30,8 +30,7 @@ use crate::checks::size::registers_of_a_thread;
 use crate::constraints::component::UNKNOWN_TRIPS;
 use crate::cost;
 
-/// Returns the estimate of a solution of a program with pipelines; `None` for other programs. `program` has the edits of the
-/// solution. `dims` are the known dimensions and strides: numbers of rounds and blocks follow from them.
+/// Returns the estimate of a solved program with pipelines; `None` for other programs. `dims` are the known dimensions and strides: numbers of rounds and blocks follow from them.
 pub fn estimate(program: &TileProgram, solution: &Solution, dims: &[(String, i64)]) -> Option<Estimate> {
     (!program.pipes.is_empty()).then(|| estimate_any(program, solution, dims))
 }
@@ -56,7 +55,7 @@ pub fn compared(program: &TileProgram, solution: &Solution) -> f64 {
     if program.roles().is_empty() {
         return solution.cost;
     }
-    let estimate = estimate(&solution.program(program), solution, &[]);
+    let estimate = estimate(program, solution, &[]);
     estimate.map_or(solution.cost, |estimate| estimate.block)
 }
 

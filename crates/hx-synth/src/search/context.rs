@@ -3,11 +3,12 @@
 use std::cell::Cell;
 
 use hx_target::Target;
-use hx_tile::{Move, TileProgram};
+use hx_tile::TileProgram;
 
 use crate::checks::size::Together;
 use crate::constraints::System;
 use crate::cost;
+use crate::edits::Move;
 use crate::search::pool::Pool;
 
 /// The context that every stage of one run of the solver reads.

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use hx_tile::{Move, Op, OpId, OpKind, Reason, TensorId, TileMode, TileProgram};
+use hx_tile::{Op, OpId, OpKind, Reason, TensorId, TileMode, TileProgram};
 
 use crate::access::Transfer;
 use crate::anchor::copy::{coalesced, deal_plain};
@@ -18,6 +18,7 @@ use crate::cost;
 use crate::distribution::Tv;
 use crate::distribution::layouts::{Known, Layouts};
 use crate::distribution::reshape;
+use crate::edits::Move;
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::search::context::Cx;
 

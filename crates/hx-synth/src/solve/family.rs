@@ -8,9 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use hx_tile::{
-    Choice, Edits, Move, OpId, OpKind, RearrangeChoice, Reason, Solution, TensorId, TensorKind, TileProgram,
-};
+use hx_tile::{Choice, OpId, OpKind, RearrangeChoice, Reason, Solution, TensorId, TensorKind, TileProgram};
 
 use crate::choices::stream;
 use crate::constraints::System;
@@ -18,13 +16,14 @@ use crate::constraints::component::{Component, UNKNOWN_TRIPS, components};
 use crate::cost::floor;
 use crate::distribution::layouts::{Known, Layouts};
 use crate::distribution::pinned;
+use crate::edits::{Edits, Move};
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::movement::route;
 use crate::search::context::Cx;
 use crate::search::{Conflicts, Found, Leaf, Wanted, freeing, search};
 use crate::shared::barriers;
 use crate::solve::solver::{CANDIDATES, Solver};
-use crate::solve::{ROUNDING, is_reached};
+use crate::solve::{Draft, ROUNDING, is_reached};
 use crate::{choices, cost};
 
 /// Limit on the leaves that are kept for a component.
@@ -49,7 +48,7 @@ pub(crate) struct Ground<'s, 'p> {
 
 /// The result of building a solution from leaves.
 pub(crate) enum Made {
-    Solution(Box<Solution>),
+    Draft(Box<Draft>),
     /// The solution cannot cost less than the limit.
     Dearer,
 }
@@ -85,13 +84,13 @@ impl<'s> Solver<'s> {
     }
 
     /// Returns the cheapest solution of the families of `best`, with and without collective copies, or `best` itself.
-    pub(crate) fn bettered_in_family(&self, mut best: Solution, still: &BTreeSet<OpId>) -> Solution {
+    pub(crate) fn bettered_in_family(&self, mut best: Draft, still: &BTreeSet<OpId>) -> Draft {
         let moves = best.edits.moves.clone();
         let mut tries = TRIES;
         // No leaf changes these cycles.
         let fixed = floor::of_transfers(self.program);
         for single in [false, true] {
-            let within = best.strain - fixed - ROUNDING * best.cost;
+            let within = best.solution.strain - fixed - ROUNDING * best.solution.cost;
             if within <= 0.0 || single && !self.has_collective() {
                 break;
             }
@@ -104,19 +103,22 @@ impl<'s> Solver<'s> {
         best
     }
 
-    /// Returns solutions of the families of `best`, each with one other leaf, up to the limit of the list. Solutions that the
-    /// budget kept the choice from trying are left out: they are counted as unexplored.
+    /// Returns solutions of the families of `best`, which has these moves, each with one other leaf, up to the limit of the
+    /// list. Solutions that the budget kept the choice from trying are left out: they are counted as unexplored.
     ///
     /// # Errors
     /// `Cancelled` if the caller cancelled.
-    pub(crate) fn others(&self, best: &Solution, still: &BTreeSet<OpId>) -> Result<Vec<Solution>, Failure> {
-        let moves = best.edits.moves.clone();
-        let mut others: Vec<Solution> = Vec::new();
+    pub(crate) fn others(
+        &self,
+        (best, moves): (&Solution, &[Move]),
+        still: &BTreeSet<OpId>,
+    ) -> Result<Vec<Draft>, Failure> {
+        let mut others: Vec<Draft> = Vec::new();
         for single in [false, true] {
             if single && !self.has_collective() {
                 break;
             }
-            let family = Family { moves: &moves, still, single };
+            let family = Family { moves, still, single };
             let ended = self.ended[usize::from(single)].get();
             let listed = self.on_ground(family, |ground| ground.list(best, ended, &mut others));
             match listed {
@@ -164,12 +166,7 @@ impl<'p> Ground<'_, 'p> {
     ///
     /// # Errors
     /// As [`Ground::search`].
-    fn better(
-        &self,
-        best: &mut Solution,
-        [within, fixed]: [f64; 2],
-        tries: &mut u64,
-    ) -> Result<f64, Blocked> {
+    fn better(&self, best: &mut Draft, [within, fixed]: [f64; 2], tries: &mut u64) -> Result<f64, Blocked> {
         let leaves = self.leaves(within)?;
         let firsts: Vec<&Leaf<'p>> = leaves.iter().filter_map(|leaves| leaves.first()).collect();
         let all: f64 = firsts.iter().map(|leaf| leaf.cost).sum();
@@ -182,7 +179,7 @@ impl<'p> Ground<'_, 'p> {
         let before = self.solver.pool.looked.get();
         let mut ended = f64::INFINITY;
         for (least, component, leaf) in picks {
-            if is_reached(least + fixed, best.cost) || self.is_cancelled() {
+            if is_reached(least + fixed, best.solution.cost) || self.is_cancelled() {
                 break;
             }
             let mut picked = firsts.clone();
@@ -192,19 +189,21 @@ impl<'p> Ground<'_, 'p> {
             }
             if *tries == 0 || self.solver.pool.looked.get() - before > ADDRESSES {
                 // Count only the solutions that may be cheaper as unexplored.
-                if self.may_take_less(&picked, best.cost) {
-                    best.unexplored += 1;
+                if self.may_take_less(&picked, best.solution.cost) {
+                    best.solution.unexplored += 1;
                     ended = ended.min(least);
                 }
                 continue;
             }
-            let made = self.solution(&picked, best.cost);
+            let made = self.solution(&picked, best.solution.cost);
             *tries -= u64::from(!matches!(made, Ok(Made::Dearer)));
             // Ignore improvements within rounding errors.
-            if let Ok(Made::Solution(made)) = made
-                && made.cost < best.cost * (1.0 - ROUNDING)
+            if let Ok(Made::Draft(made)) = made
+                && made.solution.cost < best.solution.cost * (1.0 - ROUNDING)
             {
-                *best = Solution { unexplored: best.unexplored, ..*made };
+                let unexplored = best.solution.unexplored;
+                *best = *made;
+                best.solution.unexplored = unexplored;
             }
         }
         Ok(ended)
@@ -224,7 +223,7 @@ impl<'p> Ground<'_, 'p> {
     ///
     /// # Errors
     /// As [`Ground::search`].
-    fn list(&self, best: &Solution, ended: f64, others: &mut Vec<Solution>) -> Result<(), Blocked> {
+    fn list(&self, best: &Solution, ended: f64, others: &mut Vec<Draft>) -> Result<(), Blocked> {
         let leaves = self.leaves(f64::INFINITY)?;
         let firsts: Vec<&Leaf<'p>> = leaves.iter().filter_map(|leaves| leaves.first()).collect();
         let all: f64 = firsts.iter().map(|leaf| leaf.cost).sum();
@@ -247,8 +246,9 @@ impl<'p> Ground<'_, 'p> {
                 if !self.has_room(&picked) {
                     continue;
                 }
-                let Ok(Made::Solution(made)) = self.solution(&picked, f64::INFINITY) else { continue };
-                if !alike(best, &made) && !others.iter().any(|other| alike(other, &made)) {
+                let Ok(Made::Draft(made)) = self.solution(&picked, f64::INFINITY) else { continue };
+                let is_new = |other: &Solution| !alike(other, &made.solution);
+                if is_new(best) && others.iter().all(|other| is_new(&other.solution)) {
                     others.push(*made);
                 }
             }
@@ -283,12 +283,15 @@ impl<'p> Ground<'_, 'p> {
     /// The failure of the solution, with the moves that might repair it.
     pub(crate) fn solution(&self, leaves: &[&Leaf<'p>], limit: f64) -> Result<Made, Blocked> {
         let mut solution = Solution { constraints: self.cx.system.demands(), ..Solution::default() };
-        let made = self.made(leaves, limit, &mut solution);
-        if made.is_err() {
-            self.solver.built.replace(solution.constraints);
-            return made.map(|_| Made::Dearer);
+        match self.made(leaves, limit, &mut solution) {
+            Ok(edits) => {
+                Ok(edits.map_or(Made::Dearer, |edits| Made::Draft(Box::new(Draft { solution, edits }))))
+            }
+            Err(blocked) => {
+                self.solver.built.replace(solution.constraints);
+                Err(blocked)
+            }
         }
-        Ok(if made? { Made::Solution(Box::new(solution)) } else { Made::Dearer })
     }
 
     /// Returns a lower bound on the cycles of a solution besides those of its leaves, for any layouts of shared memory. The
@@ -330,12 +333,17 @@ impl<'p> Ground<'_, 'p> {
         Blocked { failure, moves }
     }
 
-    /// Builds the [`Ground::solution`] in place, so that a failed one keeps the parts that were built. Returns false if it
-    /// takes `limit` cycles or more.
+    /// Builds the [`Ground::solution`] in place, so that a failed one keeps the parts that were built. Returns the edits
+    /// that it is for; `None` if it takes `limit` cycles or more.
     ///
     /// # Errors
     /// As [`Ground::solution`].
-    fn made(&self, leaves: &[&Leaf<'p>], limit: f64, solution: &mut Solution) -> Result<bool, Blocked> {
+    fn made(
+        &self,
+        leaves: &[&Leaf<'p>],
+        limit: f64,
+        solution: &mut Solution,
+    ) -> Result<Option<Edits>, Blocked> {
         let (solver, cx) = (self.solver, &self.cx);
         let (known, rows) = (self.known(leaves), rows(leaves));
         for leaf in leaves {
@@ -350,7 +358,7 @@ impl<'p> Ground<'_, 'p> {
         solution.steps = cx.steps.get();
         let routes = route::routes(cx, &known);
         if limit.is_finite() && least + self.least((&known, &rows), &routes, limit)? >= limit {
-            return Ok(false);
+            return Ok(None);
         }
         solver.pool.made.set(solver.pool.made.get() + 1);
         let mut edits = self.edits.clone();
@@ -370,7 +378,7 @@ impl<'p> Ground<'_, 'p> {
             uses.note_exchanges(&cx, &known)?;
         }
         if solution.cost + uses.least_cycles(&cx, limit)? >= limit {
-            return Ok(false);
+            return Ok(None);
         }
         choices::global(&cx, &known, solution)?;
         choices::convert(&cx, &known, solution)?;
@@ -378,7 +386,7 @@ impl<'p> Ground<'_, 'p> {
         let within = choices::shared(&cx, &known, uses, limit, solution)
             .map_err(|failure| self.with_moves(failure, &known))?;
         if !within {
-            return Ok(false);
+            return Ok(None);
         }
         choices::reduce(&cx, &known, solution)?;
         choices::parts(&cx, &known, solution)?;
@@ -389,9 +397,8 @@ impl<'p> Ground<'_, 'p> {
         held(&known, solution)?;
         // The sort is stable: the constraint stays before the instruction chosen for it.
         solution.constraints.sort_by_key(|d| d.op);
-        solution.edits = edits;
         solution.strain = solution.cost - least;
-        Ok(true)
+        Ok(Some(edits))
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hx_tile::{Edits, Load, OpId, OpKind, TileProgram};
+use hx_tile::{OpId, OpKind, TileProgram};
 
 use crate::anchor::descriptor::is_possible;
 use crate::anchor::gemm::Gemm;
+use crate::edits::{Edits, Load};
 
 /// The means that a run of the solver may use.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +25,10 @@ impl Means {
 /// The products that read B by descriptor; `true` for a product whose A is loaded into registers.
 type ByDescriptor = BTreeMap<OpId, bool>;
 
-/// Returns the loads of all operands in shared memory, so that every product reads registers. Failures, conflicts and constraints
-/// are those of the program with these loads, see [`Edits::loaded`].
-pub fn loads(program: &TileProgram) -> Edits {
-    loads_except(program, &ByDescriptor::new())
+/// Returns the program with loads of all operands in shared memory, so that every product reads registers. Failures, conflicts and
+/// constraints are those of this program.
+pub fn loaded(program: &TileProgram) -> TileProgram {
+    loads_except(program, &ByDescriptor::new()).loaded(program).into_owned()
 }
 
 /// Returns the routes of the operands to try. The first lets all products read by descriptor whose instructions can, the second
@@ -55,7 +56,7 @@ pub(crate) fn routes(program: &TileProgram, by_descriptor: bool) -> Vec<Edits> {
         let others = first.iter().filter(|(other, _)| *other != gemm);
         add(loads_except(program, &others.map(|(op, loads_a)| (*op, *loads_a)).collect()));
     }
-    add(loads(program));
+    add(loads_except(program, &ByDescriptor::new()));
     routes
 }
 

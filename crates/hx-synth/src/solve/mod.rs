@@ -3,23 +3,27 @@
 pub(crate) mod family;
 pub(crate) mod loads;
 pub(crate) mod second;
+pub(crate) mod solved;
 pub(crate) mod solver;
 pub(crate) mod staged;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use hx_tile::{Demand, Edits, Move, Op, OpId, OpKind, Solution, TileProgram};
+use hx_tile::{Demand, Op, OpId, OpKind, Solution, TileProgram};
 
 use crate::checks::size::Together;
 use crate::checks::{convertible, crossing, pipes, size};
 use crate::constraints::System;
 use crate::cost::floor;
+use crate::edits::{Edits, Move};
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::search::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::solve::family::{Family, Made};
-use crate::solve::loads::{Means, loads, routes};
+use crate::solve::loads::{Means, loaded, routes};
+use crate::solve::solved::Solved;
 use crate::solve::solver::Solver;
 use crate::{estimate, shared};
 
@@ -27,7 +31,7 @@ use crate::{estimate, shared};
 ///
 /// # Errors
 /// A [`Failure`] that says which demands conflict or which instruction is missing, or that `cancelled` returned true.
-pub fn solve(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result<Solution, Failure> {
+pub fn solve(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result<Solved, Failure> {
     counted(program, cancelled).0
 }
 
@@ -35,10 +39,10 @@ pub fn solve(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result<Solu
 pub(crate) fn counted(
     program: &TileProgram,
     cancelled: &dyn Fn() -> bool,
-) -> (Result<Solution, Failure>, usize) {
+) -> (Result<Solved, Failure>, usize) {
     let run = Run::new(program, Means::ALL, cancelled);
     let found = run.best();
-    (found.map(|found| found.solution), run.branches.get())
+    (found.map(|found| found.solved), run.branches.get())
 }
 
 /// Returns the result of [`solve`] with only these means.
@@ -46,8 +50,8 @@ pub(crate) fn counted(
 /// # Errors
 /// As [`solve`].
 #[cfg(test)]
-pub(crate) fn solve_with(program: &TileProgram, means: Means) -> Result<Solution, Failure> {
-    Run::new(program, means, &|| false).best().map(|found| found.solution)
+pub(crate) fn solve_with(program: &TileProgram, means: Means) -> Result<Solved, Failure> {
+    Run::new(program, means, &|| false).best().map(|found| found.solved)
 }
 
 /// A run over the routes of a program's operands. All of them share what the solver keeps.
@@ -62,7 +66,7 @@ struct Run<'r> {
 
 /// The cheapest solution for a route.
 struct Routed {
-    solution: Solution,
+    solved: Solved,
     /// The rearrangements that move nothing in it.
     still: BTreeSet<OpId>,
     /// [`Solver::ended`].
@@ -85,12 +89,12 @@ impl<'r> Run<'r> {
         let mut failed = None;
         for route in routes(self.program, self.means.by_descriptor) {
             let loaded = route.loaded(self.program);
-            let cost = kept.last().map_or(f64::INFINITY, |best| best.solution.cost);
+            let cost = kept.last().map_or(f64::INFINITY, |best| best.solved.solution.cost);
             if !kept.is_empty() && is_reached(floor::of_program(&loaded, &self.pool), cost) {
                 continue;
             }
             match self.on(&route, &loaded, cost) {
-                Ok(found) if found.solution.cost < cost => kept.push(found),
+                Ok(found) if found.solved.solution.cost < cost => kept.push(found),
                 Ok(_) => {}
                 Err(failure) if failure.kind == FailureKind::Cancelled => return Err(failure),
                 Err(failure) => failed = Some(failure),
@@ -99,7 +103,7 @@ impl<'r> Run<'r> {
         let last = kept.pop().ok_or_else(|| failed.unwrap_or_else(Failure::cancelled))?;
         // The last one has the least sum, so it is the best one unless roles run at the same time.
         let cheaper = |best: Routed, other: Routed| {
-            let [a, b] = [&best, &other].map(|routed| estimate::compared(self.program, &routed.solution));
+            let [a, b] = [&best, &other].map(|routed| compared(&routed.solved));
             if b < a { other } else { best }
         };
         Ok(kept.into_iter().rev().fold(last, cheaper))
@@ -116,46 +120,39 @@ impl<'r> Run<'r> {
         let solver = solver.in_boxes(self.means.in_boxes).below(below);
         let found = solver.solve();
         self.branches.set(self.branches.get() + self.pool.branches.get());
-        let (solution, still) = found?;
+        let (draft, still) = found?;
         let ended = solver.ended.each_ref().map(Cell::get);
-        Ok(Routed { solution: self.recorded(routed(solution, route)), still, ended })
+        Ok(Routed { solved: draft.solved(loaded, route), still, ended })
     }
 
     /// Returns the other solutions of a route's program, cheapest first.
     ///
     /// # Errors
     /// `Cancelled` if the caller cancelled.
-    fn others(&self, routed: &Routed) -> Result<Vec<Solution>, Failure> {
-        let route = Edits { loads: routed.solution.edits.loads.clone(), ..Edits::default() };
+    fn others(&self, routed: &Routed) -> Result<Vec<Solved>, Failure> {
+        let Edits { loads, moves, .. } = &routed.solved.edits;
+        let route = Edits { loads: loads.clone(), ..Edits::default() };
         let loaded = route.loaded(self.program);
         let solver = Solver::new(&loaded, &self.pool, self.cancelled);
         let solver = solver.in_boxes(self.means.in_boxes);
         solver.ended.iter().zip(routed.ended).for_each(|(cell, ended)| cell.set(ended));
-        let mut others = solver.others(&routed.solution, &routed.still)?;
-        others.extend(solver.staged(&routed.solution, &routed.still)?);
-        let others = others.into_iter().map(|solution| self.recorded(self::routed(solution, &route)));
-        let mut others: Vec<(f64, Solution)> =
-            others.map(|solution| (estimate::compared(self.program, &solution), solution)).collect();
-        others.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cost.total_cmp(&b.1.cost)));
-        Ok(others.into_iter().map(|(_, solution)| solution).collect())
+        let best = (&routed.solved.solution, moves.as_slice());
+        let mut others = solver.others(best, &routed.still)?;
+        others.extend(solver.staged(best, &routed.still)?);
+        let others = others.into_iter().map(|draft| draft.solved(&loaded, &route));
+        let mut others: Vec<(f64, Solved)> = others.map(|solved| (compared(&solved), solved)).collect();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.solution.cost.total_cmp(&b.1.solution.cost)));
+        Ok(others.into_iter().map(|(_, solved)| solved).collect())
     }
+}
 
-    /// Records the cost of each operation in a solution.
-    fn recorded(&self, solution: Solution) -> Solution {
-        let costs = estimate::costs(&solution.program(self.program), &solution);
-        Solution { costs, ..solution }
-    }
+fn compared(solved: &Solved) -> f64 {
+    estimate::compared(&solved.program, &solved.solution)
 }
 
 /// Reports whether a lower bound on the cycles of a solution reaches `cost`, whatever the rounding of their sums.
 pub(crate) fn is_reached(floor: f64, cost: f64) -> bool {
     floor * (1.0 - ROUNDING) >= cost
-}
-
-/// Records the loads of a route in a solution of the program with these loads.
-fn routed(mut solution: Solution, route: &Edits) -> Solution {
-    solution.edits.loads.clone_from(&route.loads);
-    solution
 }
 
 /// Rejects programs that no search can solve.
@@ -173,15 +170,14 @@ fn check(program: &TileProgram) -> Result<(), Failure> {
 /// Returns the constraints of a program without a solution, in the order of its text: those of its operations, and those of the
 /// instructions that were found before the search failed.
 pub fn demands(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Vec<Demand> {
-    let loads = loads(program);
-    let program = &*loads.loaded(program);
+    let program = &loaded(program);
     if check(program).is_err() {
         return System::of(program, &BTreeSet::new()).demands();
     }
     let pool = Pool::new(program.target);
     let solver = Solver::new(program, &pool, cancelled);
     match solver.attempt(&[], &BTreeSet::new(), f64::INFINITY) {
-        Ok((solution, _)) => solution.constraints,
+        Ok((draft, _)) => draft.solution.constraints,
         Err(_) => solver.built.take(),
     }
 }
@@ -193,19 +189,36 @@ pub fn demands(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Vec<Deman
 ///
 /// # Errors
 /// As [`solve`].
-pub fn candidates(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result<Vec<Solution>, Failure> {
+pub fn candidates(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result<Vec<Solved>, Failure> {
     let run = Run::new(program, Means::ALL, cancelled);
     let best = run.best()?;
     let others = run.others(&best)?;
-    Ok(std::iter::once(best.solution).chain(others).collect())
+    Ok(std::iter::once(best.solved).chain(others).collect())
 }
 
 /// Relative difference up to which two costs count as equal.
 pub(crate) const ROUNDING: f64 = 1e-9;
 
+/// A solution of a program without moves, and the edits of that program that it is for.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) solution: Solution,
+    pub(crate) edits: Edits,
+}
+
+impl Draft {
+    /// Returns the solved program, with the cost of each operation. `loaded` is the source with the loads of a route.
+    fn solved(self, loaded: &TileProgram, route: &Edits) -> Solved {
+        let program = self.edits.apply(loaded).into_owned();
+        let costs = estimate::costs(&program, &self.solution);
+        let edits = Edits { loads: route.loads.clone(), ..self.edits };
+        Solved { program: Arc::new(program), solution: Solution { costs, ..self.solution }, edits }
+    }
+}
+
 /// The result of an attempt.
 enum Attempt {
-    Solution(Box<Solution>, BTreeSet<Move>),
+    Draft(Box<Draft>, BTreeSet<Move>),
     /// No solution without these additional moves.
     Needs(Vec<Move>),
 }
@@ -215,7 +228,7 @@ impl Solver<'_> {
     ///
     /// # Errors
     /// As [`solve`].
-    pub(crate) fn solve(&self) -> Result<(Solution, BTreeSet<OpId>), Failure> {
+    pub(crate) fn solve(&self) -> Result<(Draft, BTreeSet<OpId>), Failure> {
         let mut tries = TRIES;
         let (mut best, mut still) = self.first(&mut tries).map_err(|blocked| blocked.failure)?;
         best = self.bettered_in_family(best, &still);
@@ -228,8 +241,8 @@ impl Solver<'_> {
         for (op, _) in self.program.ops(1.0) {
             let OpKind::Rearrange { dst, .. } = op.kind else { continue };
             if self.is_free(dst) && still.insert(op.id) {
-                match self.attempt(&best.edits.moves, &still, best.cost.min(self.below)) {
-                    Ok((solution, _)) if solution.cost < best.cost => best = solution,
+                match self.attempt(&best.edits.moves, &still, best.solution.cost.min(self.below)) {
+                    Ok((draft, _)) if draft.solution.cost < best.solution.cost => best = draft,
                     Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => {
                         return Err(blocked.failure);
                     }
@@ -258,7 +271,7 @@ impl Solver<'_> {
     /// # Errors
     /// The failure of the attempt in which all rearrangements may move values, if neither attempt has a solution, or
     /// `Cancelled`.
-    fn first(&self, tries: &mut usize) -> Result<(Solution, BTreeSet<OpId>), Blocked> {
+    fn first(&self, tries: &mut usize) -> Result<(Draft, BTreeSet<OpId>), Blocked> {
         let blocked = match self.mended(&BTreeSet::new(), tries) {
             Ok(found) => return Ok((found, BTreeSet::new())),
             Err(blocked) => blocked,
@@ -289,10 +302,10 @@ impl Solver<'_> {
     ///
     /// # Errors
     /// The failure of the attempt without moves, if no moves mend it, or `Cancelled`.
-    fn mended(&self, still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Solution, Blocked> {
+    fn mended(&self, still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Draft, Blocked> {
         let blocked = match self.attempt(&[], still, f64::INFINITY) {
-            Ok((solution, ways)) => {
-                let best = self.bettered(solution, ways, still, tries);
+            Ok((draft, ways)) => {
+                let best = self.bettered(draft, ways, still, tries);
                 return if self.spills(&best) { self.spread(best, still) } else { Ok(best) };
             }
             Err(blocked) => blocked,
@@ -316,16 +329,16 @@ impl Solver<'_> {
             for (moves, ways) in &level {
                 for way in ways.iter().filter(|way| !moves.contains(way)) {
                     if !self.may_try(tries) {
-                        best.unexplored += untried;
+                        best.solution.unexplored += untried;
                         return Ok(best);
                     }
                     untried -= 1;
                     let more: Vec<Move> = moves.iter().copied().chain([*way]).collect();
                     match self.attempt(&more, still, f64::INFINITY) {
-                        Ok((solution, _)) => {
+                        Ok((draft, _)) => {
                             found = true;
-                            if solution.cost < best.cost {
-                                best = solution;
+                            if draft.solution.cost < best.solution.cost {
+                                best = draft;
                             }
                         }
                         Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => {
@@ -344,9 +357,9 @@ impl Solver<'_> {
     }
 
     /// Reports whether threads have too few registers for a solution.
-    fn spills(&self, solution: &Solution) -> bool {
-        let program = solution.program(self.program);
-        let values = |tensor| Some(solution.registers.get(&tensor)?.layout.mode(1).size());
+    fn spills(&self, draft: &Draft) -> bool {
+        let program = draft.edits.apply(self.program);
+        let values = |tensor| Some(draft.solution.registers.get(&tensor)?.layout.mode(1).size());
         Together::of(&program).spills(&program, &values) > 0.0
     }
 
@@ -355,9 +368,9 @@ impl Solver<'_> {
     ///
     /// # Errors
     /// `Cancelled` if the caller cancelled.
-    fn spread(&self, best: Solution, still: &BTreeSet<OpId>) -> Result<Solution, Blocked> {
-        match self.exchanged(still, best.cost.min(self.below)) {
-            Ok(Some(other)) if other.cost < best.cost => Ok(other),
+    fn spread(&self, best: Draft, still: &BTreeSet<OpId>) -> Result<Draft, Blocked> {
+        match self.exchanged(still, best.solution.cost.min(self.below)) {
+            Ok(Some(other)) if other.solution.cost < best.solution.cost => Ok(other),
             Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => Err(blocked),
             _ => Ok(best),
         }
@@ -375,11 +388,11 @@ impl Solver<'_> {
     ///
     /// # Errors
     /// `Cancelled` if the caller cancelled.
-    fn exchanged(&self, still: &BTreeSet<OpId>, below: f64) -> Result<Option<Solution>, Blocked> {
+    fn exchanged(&self, still: &BTreeSet<OpId>, below: f64) -> Result<Option<Draft>, Blocked> {
         let mut moves: Vec<Move> = Vec::new();
         loop {
             let more = match self.attempt_with(&moves, still, Conflicts::Mend, below) {
-                Ok(Attempt::Solution(solution, _)) => return Ok(Some(*solution)),
+                Ok(Attempt::Draft(draft, _)) => return Ok(Some(*draft)),
                 Ok(Attempt::Needs(more)) => more,
                 Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked),
                 Err(blocked) => blocked.moves.into_iter().filter(|m| !moves.contains(m)).take(1).collect(),
@@ -399,21 +412,21 @@ impl Solver<'_> {
     /// Tries a move in a solution that needs none: it may be cheaper, for example if it makes matrix instructions usable.
     fn bettered(
         &self,
-        mut best: Solution,
+        mut best: Draft,
         ways: BTreeSet<Move>,
         still: &BTreeSet<OpId>,
         tries: &mut usize,
-    ) -> Solution {
+    ) -> Draft {
         let moves = best.edits.moves.clone();
         let count = ways.len();
         for (i, way) in ways.into_iter().enumerate() {
             if !self.may_try(tries) {
-                best.unexplored += (count - i) as u64;
+                best.solution.unexplored += (count - i) as u64;
                 break;
             }
             let more: Vec<Move> = moves.iter().copied().chain([way]).collect();
-            match self.attempt(&more, still, best.cost.min(self.below)) {
-                Ok((solution, _)) if solution.cost < best.cost => best = solution,
+            match self.attempt(&more, still, best.solution.cost.min(self.below)) {
+                Ok((draft, _)) if draft.solution.cost < best.solution.cost => best = draft,
                 _ => {}
             }
         }
@@ -429,9 +442,9 @@ impl Solver<'_> {
         moves: &[Move],
         still: &BTreeSet<OpId>,
         below: f64,
-    ) -> Result<(Solution, BTreeSet<Move>), Blocked> {
+    ) -> Result<(Draft, BTreeSet<Move>), Blocked> {
         match self.attempt_with(moves, still, Conflicts::Leave, below)? {
-            Attempt::Solution(solution, ways) => Ok((*solution, ways)),
+            Attempt::Draft(draft, ways) => Ok((*draft, ways)),
             // `Conflicts::Leave` drops branches with conflicts, so no leaf has moves.
             Attempt::Needs(_) => Err(Failure::new(FailureKind::Conflict, "no layout was found").into()),
         }
@@ -472,9 +485,9 @@ impl Solver<'_> {
                 return Err(Failure::cancelled().into());
             }
             match ground.solution(&leaves.iter().collect::<Vec<_>>(), below)? {
-                Made::Solution(solution) => {
-                    let solution = Solution { unexplored: solution.unexplored + unexplored, ..*solution };
-                    Ok(Attempt::Solution(Box::new(solution), ways))
+                Made::Draft(mut draft) => {
+                    draft.solution.unexplored += unexplored;
+                    Ok(Attempt::Draft(draft, ways))
                 }
                 Made::Dearer => Err(Failure::new(FailureKind::Conflict, "no layout was found").into()),
             }

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{
-    Base, Leaf, Op, OpId, OpKind, Solution, Stmt, Tensor, TensorId, TensorKind, TileProgram, View,
-};
+use hx_tile::{Base, Leaf, Op, OpId, OpKind, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
-use crate::solve;
+use crate::{Solved, solve};
 
 /// A solved program with a second buffer.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,14 +19,14 @@ pub struct Second {
 }
 
 /// Moves the narrowed reads of a shared tensor to a buffer of their own and solves the program. Returns `None` if the result is
-/// not cheaper than `solution`, or if an access cannot be repeated: an atomic addition, for example.
+/// not cheaper than `solved`, or if an access cannot be repeated: an atomic addition, for example.
 pub fn second_buffer(
-    program: &TileProgram,
-    solution: &Solution,
+    source: &TileProgram,
+    solved: &Solved,
     tensor: TensorId,
     cancelled: &dyn Fn() -> bool,
 ) -> Option<Second> {
-    let program = &*solution.edits.loaded(program);
+    let (program, solution) = (&solved.loaded(source), &solved.solution);
     let info = program.tensor(tensor);
     if !matches!(info.kind, TensorKind::Shared { pinned: None }) {
         return None;
@@ -47,13 +45,13 @@ pub fn second_buffer(
     if reads.is_empty() || writes.is_empty() {
         return None;
     }
-    let mut changed = program.clone();
+    let mut changed = TileProgram::clone(program);
     let second = TensorId(changed.tensors.len() as u32);
     let name = format!("{}_second", info.name);
     changed.tensors.push(Tensor { name, binder: None, ..info.clone() });
     let mut next = program.ops(1.0).iter().map(|(op, _)| op.id.0 + 1).max().unwrap_or(0);
     change(&mut changed.body, &Change { tensor, second, reads: &reads }, &mut next);
-    let cost = solve(&changed, cancelled).ok()?.cost;
+    let cost = solve(&changed, cancelled).ok()?.solution.cost;
     (cost < solution.cost).then_some(Second { writes, reads, cost })
 }
 

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Base, Move, Op, OpId, OpKind, Solution};
+use hx_tile::{Base, Op, OpId, OpKind, Solution, TensorId};
 
+use crate::edits::Move;
 use crate::failure::{Failure, FailureKind};
+use crate::solve::Draft;
 use crate::solve::solver::Solver;
 
 /// Limit on the stores that are tried.
@@ -17,11 +19,15 @@ impl Solver<'_> {
     ///
     /// # Errors
     /// `Cancelled` if the caller cancelled.
-    pub(crate) fn staged(&self, best: &Solution, still: &BTreeSet<OpId>) -> Result<Vec<Solution>, Failure> {
+    pub(crate) fn staged(
+        &self,
+        (best, moves): (&Solution, &[Move]),
+        still: &BTreeSet<OpId>,
+    ) -> Result<Vec<Draft>, Failure> {
         let mut found = Vec::new();
         let mut attempt = |moves: &[Move], still: &BTreeSet<OpId>, is_wanted: &dyn Fn(&Solution) -> bool| {
             match self.attempt(moves, still, f64::INFINITY) {
-                Ok((solution, _)) => found.extend(is_wanted(&solution).then_some(solution)),
+                Ok((draft, _)) => found.extend(is_wanted(&draft.solution).then_some(draft)),
                 Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked.failure),
                 Err(_) => {}
             }
@@ -29,33 +35,31 @@ impl Solver<'_> {
         };
         for op in still {
             let others: BTreeSet<OpId> = still.iter().copied().filter(|other| other != op).collect();
-            attempt(&best.edits.moves, &others, &|_| true)?;
+            attempt(moves, &others, &|_| true)?;
         }
-        for (op, width) in self.narrow_stores(best).into_iter().take(MOST) {
-            let mut moves = best.edits.moves.clone();
-            moves.push(op);
-            attempt(&moves, still, &|solution| width_of(solution, op.at).is_some_and(|own| own > width))?;
+        for (op, width) in self.narrow_stores(best, moves).into_iter().take(MOST) {
+            let more: Vec<Move> = moves.iter().copied().chain([op]).collect();
+            attempt(&more, still, &|solution| width_of(solution, op.at).is_some_and(|own| own > width))?;
         }
         Ok(found)
     }
 
     /// Returns the moves of the sources of stores that are narrower than the target's widest access, each with the bytes of an
     /// access.
-    fn narrow_stores(&self, best: &Solution) -> Vec<(Move, u32)> {
+    fn narrow_stores(&self, best: &Solution, moves: &[Move]) -> Vec<(Move, u32)> {
         let widest = self.program.target.limits.access_bytes;
         let narrow = |op: &Op| {
-            let own = source_of_store(op).filter(|own| !best.edits.moves.contains(own))?;
+            let own = stored_tensor(op).map(|_| Move::of(op, 0)).filter(|own| !moves.contains(own))?;
             Some((own, width_of(best, op.id).filter(|width| *width < widest)?))
         };
         self.program.ops(1.0).into_iter().filter_map(|(op, _)| narrow(op)).collect()
     }
 }
 
-/// Returns the move of the register tensor that an operation stores to global memory; `None` for another operation.
-pub fn source_of_store(op: &Op) -> Option<Move> {
+/// Returns the register tensor that an operation stores to global memory; `None` for another operation.
+pub fn stored_tensor(op: &Op) -> Option<TensorId> {
     let OpKind::Copy { src, dst } = &op.kind else { return None };
-    let is_store = src.register().is_some() && matches!(dst.base, Base::Global(_));
-    is_store.then(|| Move::of(op, 0))
+    src.register().filter(|_| matches!(dst.base, Base::Global(_)))
 }
 
 fn width_of(solution: &Solution, op: OpId) -> Option<u32> {

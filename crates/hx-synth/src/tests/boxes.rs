@@ -15,7 +15,7 @@ use super::build::{constant, shared, tile_of};
 use super::descriptors::{SA, SB, Tiles, addresses, described, staged, tiles};
 use crate::solve::loads::Means;
 use crate::solve::solve_with;
-use crate::{Failure, solve};
+use crate::{Failure, Solved, solve};
 
 /// Returns the view that the first copy of a product reads.
 fn source(program: &mut TileProgram) -> &mut View {
@@ -38,7 +38,7 @@ fn signalled(config: &Tiles) -> TileProgram {
     program
 }
 
-fn solved(program: &TileProgram) -> Result<Solution, Failure> {
+fn solved(program: &TileProgram) -> Result<Solved, Failure> {
     solve_with(program, Means::ALL)
 }
 
@@ -133,9 +133,9 @@ fn copies(program: &TileProgram, solution: &Solution) -> String {
 fn check(configs: &[Tiles], expected: Expect) {
     let text = |config: &Tiles| {
         let program = signalled(config);
-        let solution = solved(&program).expect("the program has layouts");
+        let solution = solved(&program).expect("the program has layouts").solution;
         addresses(&program, &solution);
-        assert_eq!(hx_verify::verify(&program, &solution), []);
+        assert_eq!(hx_verify::verify(&program, &program, &solution), []);
         let reason = &solution.shared[&SA].reason.text;
         format!("{}{}{reason}\n\n", copies(&program, &solution), described(&program, &solution))
     };
@@ -187,10 +187,10 @@ fn boxes_and_descriptors_agree_on_a_layout() {
 #[test]
 fn copies_without_a_signal_are_made_by_all_threads() {
     let program = tiles(&Tiles::default());
-    let solution = solved(&program).expect("layouts");
+    let solution = solved(&program).expect("layouts").solution;
     assert!(copies(&program, &solution).starts_with("sa: cp.async.cg.16"));
     let program = signalled(&Tiles { tile: [64, 64, 64], threads: 128, ..Tiles::default() });
-    let solution = solve(&program, &|| false).expect("layouts");
+    let solution = solve(&program, &|| false).expect("layouts").solution;
     assert!(copies(&program, &solution).starts_with("sa: tma.load [64, 64]"));
 }
 
@@ -199,7 +199,7 @@ fn a_copy_that_is_not_made_in_boxes_says_why() {
     let with = |change: &dyn Fn(&mut TileProgram)| {
         let mut program = signalled(&Tiles { stages: 2, ..Tiles::default() });
         change(&mut program);
-        let solution = solved(&program).expect("layouts");
+        let solution = solved(&program).expect("layouts").solution;
         let lines = copies(&program, &solution);
         lines.lines().next().unwrap_or_default().to_owned()
     };
@@ -288,7 +288,7 @@ fn stored(pad: i64) -> TileProgram {
 #[test]
 fn stores_are_made_in_boxes() {
     let program = stored(0);
-    let solution = solved(&program).expect("layouts");
+    let solution = solved(&program).expect("layouts").solution;
     let line = copies(&program, &solution);
     expect!["sc: tma.store [8, 128] of dimensions [1, 0], Sw<1,2,3> (128,(8,32),1):(8,(1,1024),0)"]
         .assert_eq(line.lines().last().unwrap_or_default());
@@ -330,14 +330,14 @@ fn stores_are_made_in_boxes() {
 fn wrong_boxes_are_found() {
     let program = signalled(&Tiles { tile: [128, 128, 128], stages: 2, ..Tiles::default() });
     let found = |spoil: &dyn Fn(&mut Solution, &mut BulkChoice)| {
-        let mut solution = solved(&program).expect("the program has layouts");
+        let mut solution = solved(&program).expect("the program has layouts").solution;
         let mut copies = program.ops(1.0).into_iter().map(|(op, _)| op.id);
         let boxed = |id: &OpId| matches!(solution.choices.get(id), Some(Choice::Bulk(_)));
         let id = copies.find(boxed).expect("a copy in boxes");
         let Some(Choice::Bulk(mut choice)) = solution.choices.remove(&id) else { panic!("boxes") };
         spoil(&mut solution, &mut choice);
         solution.choices.insert(id, Choice::Bulk(choice));
-        let all = hx_verify::verify(&program, &solution);
+        let all = hx_verify::verify(&program, &program, &solution);
         let own = all.iter().find(|violation| violation.op == Some(id));
         own.map_or("nothing".to_owned(), |violation| violation.message.clone())
     };
@@ -371,13 +371,13 @@ fn wrong_boxes_are_found() {
 #[test]
 fn wrong_ends_are_found() {
     let config = Tiles { tile: [128, 128, 128], stages: 2, ..Tiles::default() };
-    let solution = solved(&signalled(&config)).expect("the program has layouts");
+    let solution = solved(&signalled(&config)).expect("the program has layouts").solution;
     let found = |ends: &[(usize, &str)], before: i64| {
         let mut program = signalled(&config);
         let src = source(&mut program);
         src.ends = ends.iter().map(|(dim, end)| (*dim, Expr::dim(*end))).collect();
         src.offsets[0] = src.offsets[0].clone() - constant(before);
-        let all = hx_verify::verify(&program, &solution);
+        let all = hx_verify::verify(&program, &program, &solution);
         all.first().map_or("nothing".to_owned(), |violation| violation.message.clone())
     };
     let lines = [
@@ -415,8 +415,8 @@ fn shared_by_two(config: &Tiles) -> TileProgram {
 fn blocks_share_boxes() {
     let text = |tile: [i64; 3]| {
         let program = shared_by_two(&Tiles { tile, stages: 2, ..Tiles::default() });
-        let solution = solved(&program).expect("the program has layouts");
-        assert_eq!(hx_verify::verify(&program, &solution), []);
+        let solution = solved(&program).expect("the program has layouts").solution;
+        assert_eq!(hx_verify::verify(&program, &program, &solution), []);
         let choices = program.ops(1.0).into_iter().filter_map(|(op, _)| {
             let Some(Choice::Bulk(choice)) = solution.choices.get(&op.id) else { return None };
             let BulkChoice { extents, share, reason, .. } = choice;
@@ -445,11 +445,12 @@ fn blocks_share_boxes() {
 fn wrong_shares_are_found() {
     let right = shared_by_two(&Tiles { tile: [128, 128, 128], stages: 2, ..Tiles::default() });
     let found = |spoil: &dyn Fn(&mut TileProgram, &mut BulkChoice)| {
-        let (mut program, mut solution) = (right.clone(), solved(&right).expect("the program has layouts"));
+        let (mut program, mut solution) =
+            (right.clone(), solved(&right).expect("the program has layouts").solution);
         let boxed = |choice: &&mut Choice| matches!(choice, Choice::Bulk(_));
         let Some(Choice::Bulk(choice)) = solution.choices.values_mut().find(boxed) else { panic!("boxes") };
         spoil(&mut program, choice);
-        let all = hx_verify::verify(&program, &solution);
+        let all = hx_verify::verify(&program, &program, &solution);
         all.first().map_or("nothing".to_owned(), |violation| violation.message.clone())
     };
     let lines = [

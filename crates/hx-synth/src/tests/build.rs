@@ -57,6 +57,7 @@ pub(super) fn register(name: &str, dtype: DType, shape: &[i64]) -> Tensor {
         scope: ScopeId::BLOCK,
         origin: Origin(0),
         binder: None,
+        moved_from: None,
     }
 }
 

@@ -10,6 +10,7 @@ use hx_tile::{
 
 use super::build::{Ops, constant, register, shared};
 use crate::search::pool::Pool;
+use crate::solve::Draft;
 use crate::solve::solver::Solver;
 use crate::{candidates, second_buffer};
 
@@ -106,17 +107,18 @@ fn bytes(program: &TileProgram, solution: &Solution) -> Vec<u32> {
 /// budget.
 fn check(program: &TileProgram, expected: &Expect) {
     let pool = Pool::default();
-    let (solution, _) = Solver::new(program, &pool, &|| false).solve().unwrap();
+    let (Draft { solution, edits }, _) = Solver::new(program, &pool, &|| false).solve().unwrap();
     assert!(pool.looked.get() <= 60_000_000, "{} addresses", pool.looked.get());
-    assert_eq!(hx_verify::verify(program, &solution), []);
+    assert_eq!(hx_verify::verify(program, &edits.apply(program), &solution), []);
     expected.assert_eq(&format!("{:?}", bytes(program, &solution)));
     let all = candidates(program, &|| false).unwrap();
     // A run records costs only in the solutions that it returns.
-    assert_eq!(all[0], Solution { costs: all[0].costs.clone(), ..solution.clone() });
+    let costs = all[0].solution.costs.clone();
+    assert_eq!(all[0].solution, Solution { costs, ..solution.clone() });
     assert!(
-        all.iter().all(|other| other.cost >= solution.cost * (1.0 - 1e-9)),
+        all.iter().all(|other| other.solution.cost >= solution.cost * (1.0 - 1e-9)),
         "{:?}",
-        all.iter().map(|s| s.cost).collect::<Vec<_>>()
+        all.iter().map(|s| s.solution.cost).collect::<Vec<_>>()
     );
 }
 
@@ -162,7 +164,7 @@ fn every_order(shape: &[i64], reads: usize) -> Vec<Read> {
 fn what_cannot_be_cheaper_is_not_left_unexplored() {
     let unexplored = |dtype, shape: &[i64], reads: usize| {
         let program = program(dtype, shape, 128, &every_order(shape, reads));
-        crate::solve(&program, &|| false).unwrap().unexplored
+        crate::solve(&program, &|| false).unwrap().solution.unexplored
     };
     let all =
         [(DType::I8, 5), (DType::I8, 6), (DType::F16, 5), (DType::F16, 6), (DType::F16, 7), (DType::F32, 5)];
@@ -176,11 +178,12 @@ fn a_second_buffer_is_offered_where_it_was_solved_and_is_cheaper() {
     let reads: Vec<Read> =
         (0..6).map(|i| Read::Permuted(if i % 2 == 0 { vec![1, 0] } else { vec![0, 1] })).collect();
     let crowded = program(DType::F16, &[64, 64], 128, &reads);
-    let solution = crate::solve(&crowded, &|| false).unwrap();
-    let second = second_buffer(&crowded, &solution, TensorId(0), &|| false);
+    let solved = crate::solve(&crowded, &|| false).unwrap();
+    let second = second_buffer(&crowded, &solved, TensorId(0), &|| false);
     let second = second.expect("it is cheaper");
-    assert!(second.cost < solution.cost, "{} and {}", second.cost, solution.cost);
+    let cost = solved.solution.cost;
+    assert!(second.cost < cost, "{} and {cost}", second.cost);
     let few = program(DType::F16, &[64, 64], 128, &reads[..1]);
-    let solution = crate::solve(&few, &|| false).unwrap();
-    assert_eq!(second_buffer(&few, &solution, TensorId(0), &|| false), None);
+    let solved = crate::solve(&few, &|| false).unwrap();
+    assert_eq!(second_buffer(&few, &solved, TensorId(0), &|| false), None);
 }

@@ -9,21 +9,21 @@ use hx_index::{Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Field, Reached, ReachedStride, Target};
 use hx_tile::{
-    Base, Choice, Control, Edits, GemmChoice, GridAxis, Leaf, LoadIds, OpId, OpKind, Operand, OperandChoice,
-    Rounds, Scope, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
+    Base, Choice, Control, GemmChoice, GridAxis, Leaf, LoadIds, OpId, OpKind, Operand, OperandChoice, Rounds, Scope, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
 };
 
 use super::build::{self, Ops, constant, param, register, tile_of};
-use crate::Failure;
 use crate::constraints::System;
+use crate::edits::Edits;
 use crate::search::context::Cx;
 use crate::search::pool::Pool;
 use crate::shared::{self, Issued, Use};
 use crate::solve::loads::Means;
 use crate::solve::solve_with;
+use crate::{Failure, Solved};
 
 /// Solves a program whose products may read by descriptor and whose copies are not made in boxes.
-fn solve_by_descriptor(program: &TileProgram) -> Result<Solution, Failure> {
+fn solve_by_descriptor(program: &TileProgram) -> Result<Solved, Failure> {
     solve_with(program, Means { by_descriptor: true, in_boxes: false })
 }
 
@@ -153,7 +153,7 @@ pub(super) fn described(program: &TileProgram, solution: &Solution) -> String {
 fn check(configs: &[Tiles], expected: Expect) {
     let text = |config: &Tiles| {
         let program = tiles(config);
-        let solution = solve_by_descriptor(&program).expect("the program has layouts");
+        let solution = solve_by_descriptor(&program).expect("the program has layouts").solution;
         addresses(&program, &solution);
         described(&program, &solution) + "\n"
     };
@@ -282,9 +282,9 @@ fn operands_contiguous_along_m_or_n_are_read_transposed() {
 fn operands_of_other_types_are_loaded_if_they_are_not_contiguous_along_k() {
     let loads = |dtype, k, transposed| {
         let program = tiles(&Tiles { dtype, tile: [128, 64, k], transposed, ..Tiles::default() });
-        let solution = solve_by_descriptor(&program).expect("layouts");
+        let Solved { solution, edits, .. } = solve_by_descriptor(&program).expect("layouts");
         addresses(&program, &solution);
-        solution.edits.loads.iter().map(|load| load.operand).collect::<Vec<_>>()
+        edits.loads.iter().map(|load| load.operand).collect::<Vec<_>>()
     };
     assert_eq!(loads(DType::Tf32, 32, [false, false]), [0; 0]);
     assert_eq!(loads(DType::Tf32, 32, [true, false]), [0]);
@@ -297,7 +297,8 @@ fn operands_of_other_types_are_loaded_if_they_are_not_contiguous_along_k() {
 #[test]
 fn products_without_a_group_or_a_fitting_tile_read_registers() {
     let reads_registers = |config: Tiles, target| {
-        let solution = solve_by_descriptor(&TileProgram { target, ..tiles(&config) }).expect("layouts");
+        let solution =
+            solve_by_descriptor(&TileProgram { target, ..tiles(&config) }).expect("layouts").solution;
         matches!(gemm(&solution).b, OperandChoice::Registers(_))
     };
     let small = Tiles { tile: [64, 64, 64], threads: 128, ..Tiles::default() };
@@ -311,7 +312,7 @@ fn products_without_a_group_or_a_fitting_tile_read_registers() {
 #[test]
 fn the_reasons_name_the_swizzle_and_the_size() {
     let program = tiles(&Tiles::default());
-    let solution = solve_by_descriptor(&program).expect("layouts");
+    let solution = solve_by_descriptor(&program).expect("layouts").solution;
     let demands: Vec<&str> = solution.constraints.iter().map(|d| d.text.as_str()).collect();
     let lines = [gemm(&solution).reason.text.as_str(), &solution.shared[&SA].reason.text];
     expect![[r#"
@@ -340,7 +341,7 @@ fn pinned(swizzle: Swizzle, layout: &str) -> TileProgram {
 
 #[test]
 fn a_pin_of_the_form_of_a_reach_is_read_by_descriptor() {
-    let by = |program: &TileProgram| match &gemm(&solve_by_descriptor(program).expect("layouts")).a {
+    let by = |program: &TileProgram| match &gemm(&solve_by_descriptor(program).expect("layouts").solution).a {
         OperandChoice::Descriptor { reach } => reach.to_string(),
         OperandChoice::Registers(_) => "registers".to_owned(),
     };
@@ -433,9 +434,9 @@ fn chained() -> TileProgram {
 #[test]
 fn an_accumulator_is_the_operand_of_the_next_product() {
     let program = chained();
-    let solution = solve_by_descriptor(&program).expect("layouts");
+    let Solved { solution, edits, .. } = solve_by_descriptor(&program).expect("layouts");
     addresses(&program, &solution);
-    assert_eq!(solution.edits, Edits::default());
+    assert_eq!(edits, Edits::default());
     assert_eq!(solution.shared.len(), 2);
     let Some(Choice::Gemm(second)) = solution.choices.get(&OpId(104)) else { panic!("a product") };
     let OperandChoice::Registers(a) = &second.a else { panic!("A is in registers") };

@@ -10,7 +10,7 @@ use crate::search::ALL;
 use crate::search::pool::Pool;
 use crate::solve::counted;
 use crate::solve::solver::Solver;
-use crate::{candidates, solve};
+use crate::{Solved, candidates, solve};
 
 /// Returns a program with tiles that move through `count` shared buffers, each written by rows and read transposed.
 fn buffers(count: u32) -> TileProgram {
@@ -52,7 +52,7 @@ fn buffers(count: u32) -> TileProgram {
 
 #[test]
 fn steps_are_linear_in_the_number_of_shared_buffers() {
-    let steps = |count| solve(&buffers(count), &|| false).unwrap().steps;
+    let steps = |count| solve(&buffers(count), &|| false).unwrap().solution.steps;
     let one = steps(1);
     assert!(one > 0);
     assert_eq!([2, 4, 8, 16].map(steps), [2, 4, 8, 16].map(|count| count * one));
@@ -115,8 +115,8 @@ fn branches_are_linear_in_the_number_of_products() {
     let branches = |count| {
         let program = products(count);
         let (solution, branches) = counted(&program, &|| false);
-        let solution = solution.unwrap();
-        assert_eq!(hx_verify::verify(&program, &solution), [], "{count} products");
+        let Solved { program: whole, solution, .. } = solution.unwrap();
+        assert_eq!(hx_verify::verify(&program, &whole, &solution), [], "{count} products");
         assert_eq!(solution.unexplored, 0, "{count} products");
         branches
     };
@@ -128,8 +128,8 @@ fn buffers_take_turns() {
     // No barrier separates the uses of neighbouring buffers. The barrier of buffer `i + 1` separates buffers `i` and `i + 2`, so
     // every second buffer shares memory.
     let program = buffers(4);
-    let solution = solve(&program, &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution), []);
+    let Solved { program: whole, solution, .. } = solve(&program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &whole, &solution), []);
     let most: u32 = solution.shared.values().map(|s| s.bytes).max().unwrap();
     assert_eq!(solution.shared_bytes, 2 * most);
 }
@@ -140,11 +140,11 @@ fn candidates_differ_and_hold() {
     let all = candidates(&program, &|| false).unwrap();
     assert!(all.len() >= 12, "{} candidates", all.len());
     assert_eq!(all[0], solve(&program, &|| false).unwrap());
-    assert!(all.windows(2).skip(1).all(|pair| pair[0].cost <= pair[1].cost));
-    for (i, solution) in all.iter().enumerate() {
-        assert_eq!(hx_verify::verify(&program, solution), [], "candidate {i}");
-        let texts = all[..i].iter().map(|other| hx_tile::emit_layouts(&program, other));
-        let own = hx_tile::emit_layouts(&program, solution);
+    assert!(all.windows(2).skip(1).all(|pair| pair[0].solution.cost <= pair[1].solution.cost));
+    for (i, solved) in all.iter().enumerate() {
+        assert_eq!(hx_verify::verify(&program, &solved.program, &solved.solution), [], "candidate {i}");
+        let text = |solved: &Solved| hx_tile::emit_layouts(&solved.program, &solved.solution);
+        let (texts, own) = (all[..i].iter().map(text), text(solved));
         assert!(texts.into_iter().all(|text| text != own), "candidate {i} occurs twice");
     }
 }
@@ -222,8 +222,8 @@ fn a_search_that_stops_has_a_solution() {
     for count in [4, 12, 24, 48] {
         let program = sums(count);
         let (solution, branches) = counted(&program, &|| false);
-        let solution = solution.unwrap();
-        assert_eq!(hx_verify::verify(&program, &solution), [], "{count} tiles");
+        let Solved { program: whole, solution, .. } = solution.unwrap();
+        assert_eq!(hx_verify::verify(&program, &whole, &solution), [], "{count} tiles");
         assert!(branches <= 2 * ALL, "{count} tiles take {branches} branches");
         assert!(count < 12 || solution.unexplored > 0, "{count} tiles take {branches} branches");
     }
@@ -238,9 +238,9 @@ fn candidates_without_collective_copies_are_dearer() {
         hx_tile::Choice::Copy(copy) => copy.row.is_collective(),
         _ => false,
     };
-    let collective = |solution: &hx_tile::Solution| solution.choices.values().any(is_collective);
+    let collective = |solved: &Solved| solved.solution.choices.values().any(is_collective);
     let least = |some: bool| {
-        let costs = all.iter().filter(|solution| collective(solution) == some).map(|s| s.cost);
+        let costs = all.iter().filter(|solved| collective(solved) == some).map(|solved| solved.solution.cost);
         costs.fold(f64::INFINITY, f64::min)
     };
     assert!(least(true) < least(false) && least(false).is_finite(), "{} and {}", least(true), least(false));

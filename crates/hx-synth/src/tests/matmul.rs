@@ -4,14 +4,14 @@ use expect_test::{Expect, expect};
 use hx_tile::emit_layouts;
 
 use super::build::{Matmul, matmul};
-use crate::solve;
+use crate::{Solved, solve};
 
 fn check(config: Matmul, expected: Expect) {
     let program = matmul(&config);
     let text = match solve(&program, &|| false) {
-        Ok(solution) => {
-            assert_eq!(hx_verify::verify(&program, &solution), []);
-            emit_layouts(&program, &solution)
+        Ok(Solved { program: whole, solution, .. }) => {
+            assert_eq!(hx_verify::verify(&program, &whole, &solution), []);
+            emit_layouts(&whole, &solution)
         }
         Err(failure) => format!("{failure:#?}"),
     };

@@ -1,15 +1,17 @@
 //! Operands of products that lie in shared memory: the solver records their loads, and the verifier checks the route.
 
+use std::sync::Arc;
+
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_target::Target;
 use hx_tile::{
-    Base, Choice, Edits, GridAxis, Leaf, Load, LoadIds, OpId, OpKind, Operand, Scope, Solution, Stmt, SyncOp,
-    TensorId, TileProgram, View, emit_tile, op_text,
+    Base, Choice, GridAxis, Leaf, Load, LoadIds, Op, OpId, OpKind, Operand, Scope, Stmt, SyncOp, TensorId, TileProgram, View, emit_tile, op_text,
 };
 
 use super::build::{Ops, constant, register, shared};
-use crate::solve;
+use crate::edits::{Edits, Load};
+use crate::{Solved, solve};
 
 const PRODUCT: OpId = OpId(7);
 
@@ -55,10 +57,10 @@ fn program(k: i64) -> TileProgram {
     }
 }
 
-fn solved(program: &TileProgram) -> Solution {
-    let solution = solve(program, &|| false).expect("the program has layouts");
-    assert_eq!(hx_verify::verify(program, &solution), []);
-    solution
+fn solved(program: &TileProgram) -> Solved {
+    let solved = solve(program, &|| false).expect("the program has layouts");
+    assert_eq!(hx_verify::verify(program, &solved.program, &solved.solution), []);
+    solved
 }
 
 #[test]
@@ -79,10 +81,9 @@ fn the_solution_loads_operands_with_the_numbers_kept_free() {
           #7 gemm(acc, sa[0..64, 0..64], sb[0..64, 0..64])
     "#]]
     .assert_eq(&emit_tile(&program));
-    let solution = solved(&program);
+    let Solved { program: routed, edits, .. } = solved(&program);
     let loads = [0, 1].map(|operand| Load { gemm: PRODUCT, operand });
-    assert_eq!(solution.edits, Edits { loads: loads.into(), ..Edits::default() });
-    let routed = solution.program(&program);
+    assert_eq!(edits, Edits { loads: loads.into(), ..Edits::default() });
     let ops = routed.ops(1.0);
     let last: Vec<String> =
         ops[5..].iter().map(|(op, _)| format!("#{} {}", op.id.0, op_text(&routed, op))).collect();
@@ -92,13 +93,13 @@ fn the_solution_loads_operands_with_the_numbers_kept_free() {
         #7 gemm(acc, sa_tile, sb_tile)"#]]
     .assert_eq(&last.join("\n"));
     // The program with loads has nothing left to load.
-    assert_eq!(*solution.program(&routed), *routed);
+    assert_eq!(*edits.apply(&routed), *routed);
     assert_eq!(solved(&routed).edits, Edits::default());
 }
 
 /// Returns the loads of the product's stream and the depth of its slices; `None` for a product without a stream.
 fn stream(k: i64) -> Option<(Vec<u32>, i64)> {
-    let Some(Choice::Gemm(choice)) = solved(&program(k)).choices.remove(&PRODUCT) else {
+    let Some(Choice::Gemm(choice)) = solved(&program(k)).solution.choices.remove(&PRODUCT) else {
         panic!("no product")
     };
     choice.stream.map(|stream| (stream.loads.iter().map(|load| load.0).collect(), stream.depth))
@@ -110,26 +111,96 @@ fn operands_are_streamed_if_the_product_has_several_slices() {
     assert_eq!(stream(64), Some((vec![5, 6], 16)));
 }
 
-fn check_spoiled(spoil: impl Fn(&mut Solution), expected: Expect) {
+fn check_spoiled(spoil: impl Fn(&mut Solved), expected: Expect) {
     let program = program(64);
-    let mut solution = solved(&program);
-    spoil(&mut solution);
-    let lines: Vec<String> = hx_verify::verify(&program, &solution).iter().map(ToString::to_string).collect();
+    let mut spoiled = solved(&program);
+    spoil(&mut spoiled);
+    let found = hx_verify::verify(&program, &spoiled.program, &spoiled.solution);
+    let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
 #[test]
 fn an_operand_without_a_route() {
     check_spoiled(
-        |solution| solution.edits.loads.truncate(1),
+        |spoiled| {
+            spoiled.edits.loads.truncate(1);
+            spoiled.program = Arc::new(spoiled.edited(&program(64)));
+        },
         expect![
             "operation #7: `mma.m16n8k16.f32.f16` is not a product of whole groups of warps by descriptor"
         ],
     );
 }
 
+/// Checks what the verifier reports if the statements of the solved program are changed.
+fn check_changed(change: impl Fn(&mut Vec<Stmt>), expected: Expect) {
+    check_spoiled(|spoiled| change(&mut Arc::make_mut(&mut spoiled.program).body), expected);
+}
+
+fn id_of(stmt: &Stmt) -> Option<u32> {
+    match stmt {
+        Stmt::Op(op) => Some(op.id.0),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_load_that_no_operand_needs() {
+    check_changed(
+        |body| {
+            let copy = body.iter().find(|stmt| id_of(stmt) == Some(5)).cloned();
+            let Some(Stmt::Op(mut copy)) = copy else { panic!("a load") };
+            copy.id = OpId(100);
+            body.push(Stmt::Op(copy));
+        },
+        expect!["the solved program adds other loads and moves than its operations need"],
+    );
+}
+
+#[test]
+fn a_load_that_is_left_out() {
+    check_changed(
+        |body| body.retain(|stmt| id_of(stmt) != Some(6)),
+        expect!["the solved program adds other loads and moves than its operations need"],
+    );
+}
+
+#[test]
+fn an_operation_that_is_left_out() {
+    check_changed(
+        |body| body.retain(|stmt| id_of(stmt) != Some(3)),
+        expect!["operation #3 is not the one of the source"],
+    );
+}
+
+#[test]
+fn an_operation_that_is_repeated() {
+    check_changed(
+        |body| {
+            let Some(Stmt::Op(mut last)) = body.last().cloned() else { panic!("a product") };
+            last.id = OpId(100);
+            body.push(Stmt::Op(last));
+        },
+        expect!["the added operation #100 is no load and no move"],
+    );
+}
+
+#[test]
+fn an_operation_with_another_operand() {
+    check_changed(
+        |body| {
+            let Some(Stmt::Op(Op { kind: OpKind::Copy { src, .. }, .. })) = body.get_mut(1) else {
+                panic!("a copy")
+            };
+            *src = View::whole(Base::Register(TensorId(3)), &[64, 64]);
+        },
+        expect!["operation #1 is not the one of the source"],
+    );
+}
+
 fn spoil_stream(spoil: impl Fn(&mut hx_tile::Stream), expected: Expect) {
-    let spoil = |solution: &mut Solution| match solution.choices.get_mut(&PRODUCT) {
+    let spoil = |spoiled: &mut Solved| match spoiled.solution.choices.get_mut(&PRODUCT) {
         Some(Choice::Gemm(choice)) => choice.stream.iter_mut().for_each(&spoil),
         _ => panic!("no product"),
     };

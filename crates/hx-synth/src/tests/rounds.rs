@@ -39,7 +39,7 @@ fn staged(shape: [i64; 2], threads: u32) -> TileProgram {
 }
 
 fn solved(program: &TileProgram) -> Solution {
-    solve(program, &|| false).unwrap()
+    solve(program, &|| false).unwrap().solution
 }
 
 fn copy(solution: &Solution) -> String {
@@ -70,7 +70,7 @@ fn no_element_is_copied_twice_or_left_out() {
         let mut solution = solved(&program);
         let Some(Choice::Copy(copy)) = solution.choices.get_mut(&OpId(0)) else { panic!() };
         (copy.memory, copy.tile) = (Layout::literal(memory), tile.to_vec());
-        let found = hx_verify::verify(&program, &solution);
+        let found = hx_verify::verify(&program, &program, &solution);
         found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     let all = [

@@ -6,7 +6,7 @@ use hx_index::{Facts, Symbol};
 use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, TensorId, TileProgram, View, emit_layouts};
 
 use super::build::{Ops, constant, dim, param, register, tile_of};
-use crate::solve;
+use crate::{Solved, solve};
 
 /// Returns `c = softmax(a)` along rows of `n` elements, with `rows` rows in each block.
 pub(super) fn softmax(rows: i64, n: i64, threads: u32) -> TileProgram {
@@ -64,9 +64,9 @@ pub(super) fn softmax(rows: i64, n: i64, threads: u32) -> TileProgram {
 }
 
 fn check(program: TileProgram, expected: Expect) {
-    let solution = solve(&program, &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution), []);
-    let text = emit_layouts(&program, &solution);
+    let Solved { program: whole, solution, .. } = solve(&program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &whole, &solution), []);
+    let text = emit_layouts(&whole, &solution);
     let lines = text.lines().filter(|l| l.contains("x: ") || l.contains("top") || l.contains('#'));
     expected.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
 }

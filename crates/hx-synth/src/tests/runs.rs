@@ -9,7 +9,7 @@ use hx_tile::{
 };
 
 use super::build::{Matmul, Ops, constant, dim, matmul, register, shared, tile_of};
-use crate::solve;
+use crate::{Solved, solve};
 
 const STORE: OpId = OpId(3);
 
@@ -62,8 +62,8 @@ fn check(configs: &[Stored], expected: Expect) {
     let text = |config: &Stored| {
         let program = stored(config);
         match solve(&program, &|| false) {
-            Ok(solution) => {
-                assert_eq!(hx_verify::verify(&program, &solution), []);
+            Ok(Solved { program: whole, solution, .. }) => {
+                assert_eq!(hx_verify::verify(&program, &whole, &solution), []);
                 let Choice::Bulk(choice) = &solution.choices[&STORE] else { panic!("threads copy") };
                 format!("{} {:?}: {}\n", choice.row, choice.extents, choice.reason.text)
             }
@@ -120,11 +120,12 @@ fn a_tile_that_is_no_run_says_why() {
 #[test]
 fn wrong_runs_are_found() {
     let found = |config: &Stored, spoil: &dyn Fn(&mut Solution, &mut BulkChoice)| {
-        let mut solution = solve(&stored(&Stored::default()), &|| false).expect("layouts");
+        let mut solution = solve(&stored(&Stored::default()), &|| false).expect("layouts").solution;
         let Some(Choice::Bulk(mut choice)) = solution.choices.remove(&STORE) else { panic!("a run") };
         spoil(&mut solution, &mut choice);
         solution.choices.insert(STORE, Choice::Bulk(choice));
-        let all = hx_verify::verify(&stored(config), &solution);
+        let program = stored(config);
+        let all = hx_verify::verify(&program, &program, &solution);
         let own = all.iter().find(|violation| violation.op == Some(STORE));
         format!("{}\n", own.map_or("nothing", |violation| &violation.message))
     };

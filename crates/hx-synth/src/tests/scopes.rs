@@ -11,7 +11,7 @@ use hx_tile::{
 use super::build::{Matmul, Ops, matmul, register, shared};
 use super::rows::softmax;
 use super::staged::staged;
-use crate::solve;
+use crate::{Solved, solve};
 
 const GROUP: ScopeId = ScopeId(1);
 
@@ -47,8 +47,8 @@ fn multiplied_by_four_warps() -> TileProgram {
 }
 
 fn solved(program: &TileProgram) -> Solution {
-    let solution = solve(program, &|| false).unwrap();
-    assert_eq!(hx_verify::verify(program, &solution), []);
+    let Solved { program: whole, solution, .. } = solve(program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(program, &whole, &solution), []);
     solution
 }
 
@@ -174,7 +174,7 @@ fn scratch(program: &TileProgram, solution: &Solution) -> Vec<String> {
 }
 
 fn violations(program: &TileProgram, solution: &Solution) -> String {
-    let found = hx_verify::verify(program, solution);
+    let found = hx_verify::verify(program, program, solution);
     found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

@@ -9,7 +9,7 @@ use hx_tile::{
 };
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
-use crate::solve;
+use crate::{Solved, solve};
 
 /// Returns the counter of the loop around a slice, which runs from 0 to 3.
 fn counter() -> Expr {
@@ -69,8 +69,8 @@ fn check(dtype: DType, start: &Expr, expected: Expect) {
     let texts = [false, true].map(|unroll| {
         let program = sliced(dtype, start, 16, unroll);
         match solve(&program, &|| false) {
-            Ok(solution) => {
-                assert_eq!(hx_verify::verify(&program, &solution), [], "{dtype} {start}");
+            Ok(Solved { program: whole, solution, .. }) => {
+                assert_eq!(hx_verify::verify(&program, &whole, &solution), [], "{dtype} {start}");
                 let Some(Choice::Copy(copy)) = solution.choices.get(&SLICED) else { panic!("no copy") };
                 format!("{}: {}", copy.row, copy.reason.text)
             }
@@ -155,9 +155,10 @@ fn the_start_of_a_slice_limits_its_accesses() {
 
 /// Checks the violations that the verifier reports if the solution for start 0 is used for the program with `start`.
 fn check_wrong(start: &Expr, unroll: bool, expected: Expect) {
-    let solution = solve(&sliced(DType::F16, &constant(0), 16, unroll), &|| false).unwrap();
+    let solution = solve(&sliced(DType::F16, &constant(0), 16, unroll), &|| false).unwrap().solution;
     let program = sliced(DType::F16, start, 16, unroll);
-    let lines: Vec<String> = hx_verify::verify(&program, &solution).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> =
+        hx_verify::verify(&program, &program, &solution).iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
@@ -235,8 +236,8 @@ fn starts_in_a_pinned_layout() {
         program.tensors[2].shape = vec![1, 16];
         let Stmt::Leaf(Leaf::Op(op)) = &mut body[1] else { panic!() };
         op.kind = OpKind::Copy { src: whole, dst: tile_of(1, [constant(0), constant(0)], [1, 16]) };
-        let solution = solve(&program, &|| false).unwrap();
-        assert_eq!(hx_verify::verify(&program, &solution), []);
+        let Solved { program: whole, solution, .. } = solve(&program, &|| false).unwrap();
+        assert_eq!(hx_verify::verify(&program, &whole, &solution), []);
         let Some(Choice::Copy(copy)) = solution.choices.get(&SLICED) else { panic!("no copy") };
         copy.bytes
     };

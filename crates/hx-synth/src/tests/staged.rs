@@ -8,7 +8,7 @@ use hx_tile::{
 };
 
 use super::build::{Ops, constant, param, product, register, shared, tile_of};
-use crate::solve;
+use crate::{Solved, solve};
 
 /// Returns one tile of `c = a · bᵀ` of shape `[m, n, k]` with both operands staged in shared memory. If `transposed`, `b` is
 /// stored there as `[k, n]`.
@@ -70,9 +70,9 @@ pub(super) fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> Til
 }
 
 fn check(program: TileProgram, expected: Expect) {
-    let solution = solve(&program, &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution), []);
-    expected.assert_eq(&emit_layouts(&program, &solution));
+    let Solved { program: whole, solution, .. } = solve(&program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &whole, &solution), []);
+    expected.assert_eq(&emit_layouts(&whole, &solution));
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn a_transposed_operand_comes_by_transposing_loads() {
 /// Checks how each of four warps loads B, and the wavefronts of all warps together.
 fn check_load(shape: [i64; 3], transposed: bool, row: &str, wavefronts: u64) {
     let program = staged(DType::F16, transposed, shape);
-    let solution = solve(&program, &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution), []);
+    let Solved { program: whole, solution, .. } = solve(&program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &whole, &solution), []);
     let Some(Choice::Copy(copy)) = solution.choices.get(&OpId(7)) else { panic!("no copy") };
     let found = (copy.row.name(), copy.conflicts);
     assert_eq!(found, (row, Some(Conflicts { wavefronts, ideal: wavefronts })), "{shape:?}");

@@ -21,7 +21,7 @@ const SHAPE: [i64; 2] = [64, 64];
 
 /// Returns the swizzle and the layout of `sc` under a demand.
 fn served(program: &TileProgram, demand: Constraint) -> String {
-    let solution = solve(program, &|| false).expect("the program has layouts");
+    let solution = solve(program, &|| false).expect("the program has layouts").solution;
     let (system, pool) = (System::of(program, &BTreeSet::new()), Pool::default());
     let cx = Cx::new(&system, &pool, &|| false);
     let used = |op| {
@@ -63,7 +63,7 @@ fn the_swizzle_of_a_pin_is_part_of_what_its_accesses_unify_to() {
     let swizzle = Swizzle::new(2, 3, 3).expect("a swizzle");
     let pin = ComposedLayout::swizzled(swizzle, Layout::literal("(64,64):(64,1)"));
     program.tensors[SC.0 as usize].kind = TensorKind::Shared { pinned: Some(pin) };
-    let solution = solve(&program, &|| false).expect("the program has layouts");
+    let solution = solve(&program, &|| false).expect("the program has layouts").solution;
     assert_eq!(solution.shared[&SC].swizzle, swizzle);
     expect!["the accesses unify to `swizzle<2, 3, 3> ∘ (64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles"].assert_eq(&solution.shared[&SC].reason.text);
 }

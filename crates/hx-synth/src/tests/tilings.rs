@@ -12,7 +12,7 @@ use hx_tile::{Choice, OpKind, Reason, Scope, TensorId, TileProgram};
 use super::build::{Ops, product as gemm, register};
 use crate::anchor::gemm::{Shape, tile};
 use crate::search::pool::Pool;
-use crate::solve;
+use crate::{Solved, solve};
 
 /// Returns a program with one product of register tensors, or a batch of them, with an arrangement of warps.
 fn product(dtype: DType, [m, n, k]: [i64; 3], batch: Option<i64>, warps: [i64; 3]) -> TileProgram {
@@ -60,8 +60,8 @@ fn check_batch(
     issued: i64,
 ) {
     let program = product(dtype, shape, batch, warps);
-    let solution = solve(&program, &|| false).unwrap();
-    assert_eq!(hx_verify::verify(&program, &solution), [], "{shape:?}");
+    let Solved { program: whole, solution, .. } = solve(&program, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &whole, &solution), [], "{shape:?}");
     let held = [1, 2, 0].map(|t| solution.registers[&TensorId(t)].layout.mode(1).size());
     assert_eq!(held, values, "{shape:?} {warps:?}");
     let Some(Choice::Gemm(choice)) = solution.choices.values().next() else { panic!("no product") };
@@ -242,7 +242,7 @@ fn threads_hold_what_they_hold_in_the_original() {
             ([*m, *n, *k], [warps[0], warps[1], 1])
         };
         let program = product(*dtype, tile, None, arrangement);
-        let solution = solve(&program, &|| false).unwrap();
+        let solution = solve(&program, &|| false).unwrap().solution;
         let ours = |tensor: u32| &solution.registers[&TensorId(tensor)].layout;
         let along = |dim: usize| move |at: i64| renumbered(at, atom[dim], repeat[dim], warps[dim]);
         let same = |tensor: u32, rows: i64, text: &str, place: &dyn Fn((i64, i64)) -> (i64, i64)| {

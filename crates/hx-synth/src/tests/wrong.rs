@@ -5,16 +5,17 @@ use hx_layout::{Layout, Swizzle};
 use hx_tile::{Choice, OpId, Solution, TensorId};
 
 use super::build::{Matmul, matmul};
-use crate::solve;
+use crate::{Solved, solve};
 
 const RA: TensorId = TensorId(0);
 const SC: TensorId = TensorId(3);
 
 fn check(spoil: impl Fn(&mut Solution), expected: Expect) {
     let program = matmul(&Matmul::default());
-    let mut solution = solve(&program, &|| false).unwrap();
+    let Solved { program: whole, mut solution, .. } = solve(&program, &|| false).unwrap();
     spoil(&mut solution);
-    let lines: Vec<String> = hx_verify::verify(&program, &solution).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> =
+        hx_verify::verify(&program, &whole, &solution).iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
@@ -91,10 +92,10 @@ fn tickets_have_memory_of_their_own() {
         limit,
         origin,
     });
-    let right = solve(&program, &|| false).unwrap();
+    let Solved { program: whole, solution: right, .. } = solve(&program, &|| false).unwrap();
     let found = |bytes: u32| {
         let solution = Solution { shared_bytes: bytes, ..right.clone() };
-        let found = hx_verify::verify(&program, &solution);
+        let found = hx_verify::verify(&program, &whole, &solution);
         found.iter().map(|violation| violation.message.clone()).collect::<Vec<_>>().join("\n")
     };
     let end = right.shared_bytes;

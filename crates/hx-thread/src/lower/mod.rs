@@ -67,7 +67,7 @@ pub fn lower(
     solution: &Solution,
     poll: &dyn Fn(),
 ) -> Result<ThreadProgram, LowerError> {
-    let mut edited = solution.program(program).into_owned();
+    let mut edited = program.clone();
     let zeros = zero::fold(&mut edited, solution);
     let program = &edited;
     let lowering =

@@ -41,6 +41,7 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
         scope,
         origin: Origin(0),
         binder: None,
+        moved_from: None,
     };
     let global = |param: u32, extent: i64| {
         let mode = |dim: usize, extent: i64| ViewMode { extent, dim, factor: Expr::constant(1) };
@@ -75,8 +76,8 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
 }
 
 fn lowered(program: &TileProgram) -> Result<String, LowerError> {
-    let solution = hx_synth::solve(program, &|| false).unwrap();
-    lower(program, &solution, &|| ()).map(|program| emit_thread(&program))
+    let solved = hx_synth::solve(program, &|| false).unwrap();
+    lower(&solved.program, &solved.solution, &|| ()).map(|program| emit_thread(&program))
 }
 
 #[test]
@@ -164,6 +165,7 @@ fn stored() -> TileProgram {
         scope: ScopeId::BLOCK,
         origin: Origin(0),
         binder: None,
+        moved_from: None,
     };
     let [r, s] = [0, 1].map(TensorId);
     let whole = |base| View::whole(base, &[64, 128]);
@@ -246,7 +248,7 @@ fn loads_before_a_bulk_store_to_their_tensor_are_fenced() {
 #[test]
 fn boxes_cover_a_tile_once() {
     let program = stored();
-    let solution = hx_synth::solve(&program, &|| false).unwrap();
+    let solution = hx_synth::solve(&program, &|| false).unwrap().solution;
     let threads = lower(&program, &solution, &|| ()).unwrap();
     let layout = &solution.shared[&TensorId(1)];
     let mut seen = std::collections::BTreeMap::new();

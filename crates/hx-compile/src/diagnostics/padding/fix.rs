@@ -2,6 +2,7 @@
 //! nothing there and nothing new.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hx_base::{Applicability, Edit, Fix, SourceFile};
 use hx_dtype::{DType, Operator};
@@ -62,7 +63,7 @@ fn is_better(changed: &Lowered, all: &[Mixture], without: &Mixture) -> bool {
 fn padded(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mixture) -> Option<Fix> {
     let edge = mixture.edge;
     let program = &lowered.program;
-    let made = lowered.made(program.op(edge.load)?.origin, edge.param)?;
+    let made = lowered.sources.made(program.op(edge.load)?.origin, edge.param)?;
     let (file, call) = own(places, &made.call)?;
     let param = program.tensor_param(edge.param)?;
     for value in values(mixture, param.dtype) {
@@ -98,14 +99,14 @@ fn own(places: &Places<'_>, place: &Place) -> Option<(SourceFile, hx_base::TextR
 fn with_pad(lowered: &Lowered, call: &Place, value: f64) -> Option<Lowered> {
     let mut changed = lowered.clone();
     let mut views = Vec::new();
-    for (origin, made) in &mut changed.made {
+    for (origin, made) in &mut Arc::make_mut(&mut changed.sources).made {
         for (param, made) in made.iter_mut().filter(|(_, made)| made.call == *call) {
             made.pad = Some(call.clone());
             views.push((*origin, *param));
         }
     }
     let mut is_possible = true;
-    each_op(&mut changed.program.body, &mut |op| {
+    each_op(&mut Arc::make_mut(&mut changed.program).body, &mut |op| {
         let origin = op.origin;
         let is_asynchronous = matches!(op.kind, OpKind::CopyAsync { .. });
         if let OpKind::Copy { src, .. } | OpKind::CopyAsync { src, .. } = &mut op.kind
@@ -144,8 +145,10 @@ fn masked(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mix
     let dtype = lowered.program.tensor(src).dtype;
     for value in values(mixture, dtype) {
         let bits = dtype.encode(value);
-        let changed =
-            Lowered { program: inside.masked(&lowered.program, mixture.op, bits)?, ..lowered.clone() };
+        let changed = Lowered {
+            program: Arc::new(inside.masked(&lowered.program, mixture.op, bits)?),
+            ..lowered.clone()
+        };
         if !is_better(&changed, all, mixture) {
             continue;
         }

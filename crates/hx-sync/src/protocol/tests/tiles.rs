@@ -23,7 +23,16 @@ fn tensor(name: &str, stages: Option<i64>, scope: ScopeId) -> Tensor {
         None => TensorKind::Register { pinned: None },
     };
     let shape = [64, 64].into_iter().chain(stages).collect();
-    Tensor { name: name.into(), dtype: DType::Bf16, shape, kind, scope, origin: Origin(0), binder: None }
+    Tensor {
+        name: name.into(),
+        dtype: DType::Bf16,
+        shape,
+        kind,
+        scope,
+        origin: Origin(0),
+        binder: None,
+        moved_from: None,
+    }
 }
 
 fn stage(tensor: TensorId, at: Expr) -> View {

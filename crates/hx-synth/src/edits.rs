@@ -1,62 +1,53 @@
-//! The operations that a solution adds to a program: loads of operands, and moves of values between threads where layouts
+//! The operations that the solver adds to a program: loads of operands, and moves of values between threads where layouts
 //! cannot agree.
+//!
+//! The log of these edits stays in this crate. Whatever follows the solver reads the program that they lead to.
 
 use std::borrow::Cow;
 
-use crate::{Base, Leaf, Op, OpId, OpKind, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Base, Leaf, Op, OpId, OpKind, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
 /// The loads and redistributions of a solution. A solution without any leaves the program as it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Edits {
+pub(crate) struct Edits {
     /// The routes of operands in shared memory to their products. An operand without a load is read where it is.
-    pub loads: Vec<Load>,
+    pub(crate) loads: Vec<Load>,
     /// Redistributions, in the program with the loads.
-    pub moves: Vec<Move>,
+    pub(crate) moves: Vec<Move>,
     /// Rearrangements that go through shared memory: the program's own and those of the moves.
-    pub exchanges: Vec<OpId>,
+    pub(crate) exchanges: Vec<OpId>,
 }
 
 /// Loads an operand of a product from shared memory into a register tensor of its own, right before the product.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Load {
-    pub gemm: OpId,
+pub(crate) struct Load {
+    pub(crate) gemm: OpId,
     /// The operand that is loaded: 0 for A, 1 for B.
-    pub operand: usize,
+    pub(crate) operand: usize,
 }
 
 /// Gives an operation a tensor of its own in place of one of its operands. Values are moved to that tensor before the
 /// operation, or from it after the operation; both if the operation updates the operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Move {
-    pub at: OpId,
+pub(crate) struct Move {
+    pub(crate) at: OpId,
     /// The position in [`OpKind::registers`].
-    pub operand: usize,
+    pub(crate) operand: usize,
     /// Whether the operand is a result, which is moved after the operation.
-    pub after: bool,
+    pub(crate) after: bool,
 }
 
 impl Move {
     /// Returns the move of an operand, given its position in [`OpKind::registers`].
-    pub fn of(op: &Op, operand: usize) -> Move {
+    pub(crate) fn of(op: &Op, operand: usize) -> Move {
         Move { at: op.id, operand, after: operand < op.kind.results() }
     }
 }
 
 impl Edits {
-    /// Reports whether the other edits contain all redistributions of these.
-    pub fn moves_within(&self, other: &Edits) -> bool {
-        self.moves.iter().all(|own| other.moves.contains(own))
-    }
-
-    /// Returns the number of the move that an operation of the edited program makes, if it makes one.
-    pub fn number_of(&self, program: &TileProgram, op: OpId) -> Option<usize> {
-        let number = op.0.checked_sub(first_op(program))? as usize;
-        (number < self.moves.len()).then_some(number)
-    }
-
     /// Returns the program with its loads as operations: the one in which the solver decides everything else. A program that
     /// has the loads already stays as it is.
-    pub fn loaded<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
+    pub(crate) fn loaded<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
         if self.loads.is_empty() {
             return Cow::Borrowed(program);
         }
@@ -68,7 +59,7 @@ impl Edits {
     /// Returns the program with its loads and redistributions as operations. Loads have the numbers that the program keeps
     /// free for them. Other new tensors and operations have numbers after those of the program: the tensors of the moves, then
     /// the shared tensor of each exchange, and the operations of the moves.
-    pub fn apply<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
+    pub(crate) fn apply<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
         let loaded = self.loaded(program);
         if self.moves.is_empty() && self.exchanges.is_empty() {
             return loaded;
@@ -86,7 +77,13 @@ impl Edits {
             let old = program.tensor(operand);
             let kind = TensorKind::Register { pinned: None };
             let name = format!("{}_moved", old.name);
-            edited.tensors.push(Tensor { name, kind, binder: None, ..old.clone() });
+            edited.tensors.push(Tensor {
+                name,
+                kind,
+                binder: None,
+                moved_from: Some(operand),
+                ..old.clone()
+            });
             let moved = |id, dst, src| {
                 let kind = OpKind::Rearrange { dst, src, through: None };
                 Stmt::Leaf(Leaf::Op(Op { id: OpId(id), kind, scope: op.scope, origin: op.origin }))
@@ -111,8 +108,7 @@ impl Edits {
             let old = edited.tensor(src);
             let kind = TensorKind::Shared { pinned: None };
             let name = format!("{}_exchange", old.name);
-            let tensor = Tensor { name, kind, binder: None, ..old.clone() };
-            edited.tensors.push(tensor);
+            edited.tensors.push(Tensor { name, kind, binder: None, moved_from: Some(src), ..old.clone() });
             each_op(&mut edited.body, &mut |op| {
                 if let (true, OpKind::Rearrange { through: slot, .. }) = (op.id == *id, &mut op.kind) {
                     *slot = Some(through);
