@@ -19,6 +19,8 @@ pub struct Solution {
     pub choices: BTreeMap<OpId, Choice>,
     /// Bytes of shared memory of a block.
     pub shared_bytes: u32,
+    /// The number of blocks that should run together on a multiprocessor: the compiler bounds registers by it.
+    pub resident_blocks: u32,
     /// Estimated cycles of a block, as a sum over all operations: the search compares solutions by it.
     pub cost: f64,
     /// The cost of one execution of each operation.

@@ -15,6 +15,7 @@ use hx_tile::{Demand, Op, OpId, OpKind, Solution, TileProgram};
 
 use crate::checks::size::Together;
 use crate::checks::{convertible, crossing, pipes, size};
+use crate::choices::resident;
 use crate::constraints::System;
 use crate::cost::floor;
 use crate::edits::{Edits, Move};
@@ -207,12 +208,17 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Returns the solved program, with the cost of each operation. `loaded` is the source with the loads of a route.
-    fn solved(self, loaded: &TileProgram, route: &Edits) -> Solved {
+    /// Returns the solved program, with the cost of each operation and the blocks that should run together. `loaded` is the source with the loads of a route.
+    pub(crate) fn solved(self, loaded: &TileProgram, route: &Edits) -> Solved {
         let program = self.edits.apply(loaded).into_owned();
         let costs = estimate::costs(&program, &self.solution);
+        let resident_blocks = resident::blocks(&program, &self.solution);
         let edits = Edits { loads: route.loads.clone(), ..self.edits };
-        Solved { program: Arc::new(program), solution: Solution { costs, ..self.solution }, edits }
+        Solved {
+            program: Arc::new(program),
+            solution: Solution { costs, resident_blocks, ..self.solution },
+            edits,
+        }
     }
 }
 

@@ -9,10 +9,10 @@ use hx_tile::{
 };
 
 use super::build::{Ops, constant, register, shared};
+use crate::edits::Edits;
 use crate::search::pool::Pool;
-use crate::solve::Draft;
 use crate::solve::solver::Solver;
-use crate::{candidates, second_buffer};
+use crate::{Solved, candidates, second_buffer};
 
 /// A read of the buffer.
 #[derive(Clone)]
@@ -107,14 +107,13 @@ fn bytes(program: &TileProgram, solution: &Solution) -> Vec<u32> {
 /// budget.
 fn check(program: &TileProgram, expected: &Expect) {
     let pool = Pool::default();
-    let (Draft { solution, edits }, _) = Solver::new(program, &pool, &|| false).solve().unwrap();
+    let (draft, _) = Solver::new(program, &pool, &|| false).solve().unwrap();
+    let Solved { program: whole, solution, .. } = draft.solved(program, &Edits::default());
     assert!(pool.looked.get() <= 60_000_000, "{} addresses", pool.looked.get());
-    assert_eq!(hx_verify::verify(program, &edits.apply(program), &solution), []);
+    assert_eq!(hx_verify::verify(program, &whole, &solution), []);
     expected.assert_eq(&format!("{:?}", bytes(program, &solution)));
     let all = candidates(program, &|| false).unwrap();
-    // A run records costs only in the solutions that it returns.
-    let costs = all[0].solution.costs.clone();
-    assert_eq!(all[0].solution, Solution { costs, ..solution.clone() });
+    assert_eq!(all[0].solution, solution);
     assert!(
         all.iter().all(|other| other.solution.cost >= solution.cost * (1.0 - 1e-9)),
         "{:?}",

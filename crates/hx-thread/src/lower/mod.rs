@@ -31,7 +31,7 @@ mod zero;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Expr, Facts, Symbol};
-use hx_target::{Allocation, Target};
+use hx_target::Allocation;
 use hx_tile::{
     Choice, Control as TileControl, ConvertChoice, GemmChoice, Leaf as TileLeaf, Op, OpId, OpKind,
     OperandChoice, Param as TileParam, Products, Rounds, ScopeId, Solution, Stmt as TileStmt, SyncOp,
@@ -101,7 +101,7 @@ pub fn lower(
         scopes: program.scopes.clone(),
         requires: program.requires.clone(),
         shared,
-        blocks: blocks(program, solution),
+        blocks: solution.resident_blocks,
         shared_bytes: solution.shared_bytes,
         barriers,
         counters,
@@ -130,26 +130,6 @@ fn buffer(program: &TileProgram, solution: &Solution, id: TensorId) -> SharedBuf
         dtype: tensor.dtype,
         offset: layout.offset,
         bytes: layout.bytes,
-    }
-}
-
-/// Returns the number of blocks that should run together on a multiprocessor. A kernel without matrix products and roles
-/// waits for memory if its tensors need few registers: it gets as many blocks as hide the wait, if shared memory has room for
-/// them. Any other kernel gets 1.
-fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
-    let multiplies = program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Gemm { .. }));
-    let words = |(tensor, held): (&TensorId, &hx_tile::Distribution)| {
-        held.layout.mode(1).size() * i64::from(program.tensor(*tensor).dtype.bits()) / 32
-    };
-    let largest = solution.registers.iter().map(words).max().unwrap_or(0);
-    if !program.roles().is_empty() || multiplies || largest > program.target.costs().memory_bound_words {
-        1
-    } else {
-        let wanted = program.target.costs().memory_bound_threads / program.block_threads();
-        // Launch bounds above the blocks that fit by shared memory would only lower the limit of registers of a thread. The limits
-        // are those of the usual target on every target: the bounds of others are not measured yet.
-        let resident = Target::usual().limits.residency(program.block_threads(), 1, solution.shared_bytes);
-        wanted.min(resident.blocks).max(1)
     }
 }
 
