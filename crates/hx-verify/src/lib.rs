@@ -75,7 +75,11 @@ pub fn verify_polled(
         poll();
         out.extend(check.tensor(tensor).err().map(|message| Violation { op: None, message }));
     }
-    let memory = check.overlap().and_then(|()| check.scratch()).and_then(|()| check.barriers());
+    let memory = check
+        .overlap()
+        .and_then(|()| check.scratch())
+        .and_then(|()| check.barriers())
+        .and_then(|()| check.resident());
     out.extend(memory.err().map(|message| Violation { op: None, message }));
     for (op, _) in source.ops(1.0) {
         out.extend(check.operands(op).err().map(|message| Violation { op: Some(op.id), message }));
@@ -147,6 +151,18 @@ impl Held<'_> {
 }
 
 impl<'p> Check<'p> {
+    /// Checks that the blocks that should run together on a multiprocessor fit there. One block that does not fit is the concern
+    /// of other checks.
+    fn resident(&self) -> Checked {
+        let blocks = self.solution.resident_blocks;
+        let limits = &self.program.target.limits;
+        let fit = limits.residency(self.program.block_threads(), 1, self.solution.shared_bytes).blocks.max(1);
+        if (1..=fit).contains(&blocks) {
+            return Ok(());
+        }
+        Err(format!("{blocks} blocks should run together on a multiprocessor, which holds {fit}"))
+    }
+
     /// Checks an operation with the choice that the solution made for it.
     fn op(&self, op: &Op) -> Checked {
         match (&op.kind, self.solution.choices.get(&op.id)) {

@@ -1,6 +1,5 @@
 //! Decides how many blocks should run together on a multiprocessor.
 
-use hx_target::Target;
 use hx_tile::{Distribution, OpKind, Solution, TensorId, TileProgram};
 
 /// Returns the number of blocks that should run together on a multiprocessor. A kernel without matrix products and roles
@@ -16,8 +15,7 @@ pub(crate) fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
         return 1;
     }
     let wanted = program.target.costs().memory_bound_threads / program.block_threads();
-    // Launch bounds above the blocks that fit by shared memory would only lower the limit of registers of a thread. The limits
-    // are those of the usual target on every target: the bounds of others are not measured yet.
-    let fit = Target::usual().limits.residency(program.block_threads(), 1, solution.shared_bytes);
+    // Launch bounds above the blocks that fit by shared memory would only lower the limit of registers of a thread.
+    let fit = program.target.limits.residency(program.block_threads(), 1, solution.shared_bytes);
     wanted.min(fit.blocks).max(1)
 }

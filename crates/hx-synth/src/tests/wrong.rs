@@ -20,6 +20,14 @@ fn check(spoil: impl Fn(&mut Solution), expected: Expect) {
 }
 
 #[test]
+fn more_blocks_than_a_multiprocessor_holds() {
+    check(
+        |solution| solution.resident_blocks = 33,
+        expect!["33 blocks should run together on a multiprocessor, which holds 16"],
+    );
+}
+
+#[test]
 fn an_element_that_no_thread_holds() {
     check(
         |s| {
