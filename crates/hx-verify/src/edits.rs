@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{Op, OpId, OpKind, Operand, Stmt, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Leaf, Op, OpId, OpKind, Operand, Stmt, TensorId, TensorKind, TileProgram, View};
 
 use crate::Checked;
 
@@ -59,13 +59,13 @@ impl Compare<'_> {
             let mut added = Vec::new();
             let other = loop {
                 match rest.next() {
-                    Some(Stmt::Op(op)) if !self.own.contains(&op.id) => added.push(op),
+                    Some(Stmt::Leaf(Leaf::Op(op))) if !self.own.contains(&op.id) => added.push(op),
                     Some(other) => break other,
                     None => return Err("the solved program lacks a statement of its source".into()),
                 }
             };
             let [before, next] = match (stmt, other) {
-                (Stmt::Op(op), Stmt::Op(other)) => self.operation(op, other)?,
+                (Stmt::Leaf(Leaf::Op(op)), Stmt::Leaf(Leaf::Op(other))) => self.operation(op, other)?,
                 (stmt, other) => {
                     self.control(stmt, other)?;
                     [Vec::new(), Vec::new()]
@@ -75,7 +75,7 @@ impl Compare<'_> {
             after = next;
         }
         let added = rest.map(|stmt| {
-            let op = if let Stmt::Op(op) = stmt { Some(op) } else { None };
+            let op = if let Stmt::Leaf(Leaf::Op(op)) = stmt { Some(op) } else { None };
             let op = op.filter(|op| !self.own.contains(&op.id));
             op.ok_or("the solved program repeats a statement of its source")
         });

@@ -9,7 +9,8 @@ use hx_index::{Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Field, Reached, ReachedStride, Target};
 use hx_tile::{
-    Base, Choice, Control, GemmChoice, GridAxis, Leaf, LoadIds, OpId, OpKind, Operand, OperandChoice, Rounds, Scope, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
+    Base, Choice, Control, GemmChoice, GridAxis, Leaf, LoadIds, OpId, OpKind, Operand, OperandChoice, Rounds,
+    Scope, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
 };
 
 use super::build::{self, Ops, constant, param, register, tile_of};

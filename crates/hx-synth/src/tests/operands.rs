@@ -6,7 +6,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_target::Target;
 use hx_tile::{
-    Base, Choice, GridAxis, Leaf, Load, LoadIds, Op, OpId, OpKind, Operand, Scope, Stmt, SyncOp, TensorId, TileProgram, View, emit_tile, op_text,
+    Base, Choice, GridAxis, Leaf, LoadIds, Op, OpId, OpKind, Operand, Scope, Stmt, SyncOp, TensorId,
+    TileProgram, View, emit_tile, op_text,
 };
 
 use super::build::{Ops, constant, register, shared};
@@ -140,7 +141,7 @@ fn check_changed(change: impl Fn(&mut Vec<Stmt>), expected: Expect) {
 
 fn id_of(stmt: &Stmt) -> Option<u32> {
     match stmt {
-        Stmt::Op(op) => Some(op.id.0),
+        Stmt::Leaf(Leaf::Op(op)) => Some(op.id.0),
         _ => None,
     }
 }
@@ -150,9 +151,9 @@ fn a_load_that_no_operand_needs() {
     check_changed(
         |body| {
             let copy = body.iter().find(|stmt| id_of(stmt) == Some(5)).cloned();
-            let Some(Stmt::Op(mut copy)) = copy else { panic!("a load") };
+            let Some(Stmt::Leaf(Leaf::Op(mut copy))) = copy else { panic!("a load") };
             copy.id = OpId(100);
-            body.push(Stmt::Op(copy));
+            body.push(Stmt::Leaf(Leaf::Op(copy)));
         },
         expect!["the solved program adds other loads and moves than its operations need"],
     );
@@ -178,9 +179,9 @@ fn an_operation_that_is_left_out() {
 fn an_operation_that_is_repeated() {
     check_changed(
         |body| {
-            let Some(Stmt::Op(mut last)) = body.last().cloned() else { panic!("a product") };
+            let Some(Stmt::Leaf(Leaf::Op(mut last))) = body.last().cloned() else { panic!("a product") };
             last.id = OpId(100);
-            body.push(Stmt::Op(last));
+            body.push(Stmt::Leaf(Leaf::Op(last)));
         },
         expect!["the added operation #100 is no load and no move"],
     );
@@ -190,7 +191,8 @@ fn an_operation_that_is_repeated() {
 fn an_operation_with_another_operand() {
     check_changed(
         |body| {
-            let Some(Stmt::Op(Op { kind: OpKind::Copy { src, .. }, .. })) = body.get_mut(1) else {
+            let Some(Stmt::Leaf(Leaf::Op(Op { kind: OpKind::Copy { src, .. }, .. }))) = body.get_mut(1)
+            else {
                 panic!("a copy")
             };
             *src = View::whole(Base::Register(TensorId(3)), &[64, 64]);
