@@ -7,8 +7,8 @@ use hx_index::{Expr, Symbol};
 use hx_target::{BulkRow, Space, Target};
 use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, Param, View};
 
-use crate::cx::Cx;
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{Tensor, Value};
 
 /// The named arguments of `copy_async`.
@@ -19,7 +19,7 @@ pub(crate) struct Named {
     pub(crate) add: Option<ExprId>,
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `copy_async(src, dst)`: from global to shared memory, as part of the open group, or of the stage of the pipeline
     /// `signal` acquired last, or from shared to global memory. With `multicast` all blocks of the cluster along an axis read the same
     /// tile. With `add` a store adds to memory.
@@ -118,7 +118,7 @@ impl Cx<'_> {
     }
 
     /// Lowers a store from shared to global memory. It goes through registers if no bulk copy adds such elements, or for a
-    /// reason of [`Cx::unfit_for_boxes`].
+    /// reason of [`Lowering::unfit_for_boxes`].
     fn store_async(
         &mut self,
         id: ExprId,
@@ -143,7 +143,7 @@ impl Cx<'_> {
             return self.unit(OpKind::Store { src: view, dst, adds }, id);
         };
         let at = self.origin(src);
-        self.unboxed.insert(at, reason);
+        self.notes.add_unboxed(at, reason);
         let held = self.in_registers(src, from, None)?;
         let Some((held, _)) = self.register_of(&held) else {
             return self.unsupported(src, "this operand");
@@ -168,7 +168,7 @@ impl Cx<'_> {
     /// through registers and is complete when it returns.
     fn unfit_for_boxes(&self, view: &View) -> Option<String> {
         let Base::Global(id) = view.base else { return Some("it is not a parameter".to_owned()) };
-        let Some(Param::Tensor(param)) = self.params.get(id.0 as usize) else {
+        let Some(Param::Tensor(param)) = self.output.param(id) else {
             return Some("it is not a tensor".to_owned());
         };
         let (unit, bits, name) = (self.target.rows().map.stride, i64::from(param.dtype.bits()), &param.name);

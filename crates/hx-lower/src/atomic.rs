@@ -6,13 +6,13 @@ use hx_hir::ExprId;
 use hx_target::{Space, Target};
 use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, SyncOp, TensorId};
 
-use crate::cx::Cx;
 use crate::error::Lower;
 use crate::given::Given;
+use crate::lowering::Lowering;
 use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers an atomic access: `atomic_add(view, t)` and its kin. The result is a register tensor of the elements as they
     /// were before; `atomic_store` has no result.
     ///
@@ -72,7 +72,7 @@ impl Cx<'_> {
         if op == AtomicOp::Store {
             return self.unit(OpKind::Atomic(access), given.id);
         }
-        let shape = self.tensors[value.0 as usize].shape.clone();
+        let shape = self.output.tensor(value).shape.clone();
         let (old, result) = self.new_register(given.hint.unwrap_or("old"), to.dtype, shape, given.id);
         self.emit(OpKind::Atomic(Atomic { old: Some(old), ..access }), given.id);
         Ok(Value::Tensor(match turned {
@@ -163,7 +163,7 @@ impl Cx<'_> {
         self.want_atomic_in(at, op, to.dtype, space)
     }
 
-    /// As [`Cx::want_atomic`], for a given memory.
+    /// As [`Lowering::want_atomic`], for a given memory.
     pub(crate) fn want_atomic_in(
         &mut self,
         at: ExprId,

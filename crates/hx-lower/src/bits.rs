@@ -10,13 +10,13 @@ use hx_index::{BitOp, Expr};
 use hx_tile::Scalar;
 
 use crate::bit_operator::elementwise;
-use crate::cx::Cx;
 use crate::elementwise::{condition, dtype_of, is_elementwise};
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{Lazy, Value};
 use crate::whole::{Whole, width};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Applies an operator on bits to integers without a type, which have 64 bits.
     pub(crate) fn int_bits(&mut self, id: ExprId, op: BitOp, a: &Expr, b: &Expr) -> Lower<Value> {
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {

@@ -6,24 +6,21 @@ use hx_hir::{ExprId, MAX_PARTS, MAX_TERMS};
 use hx_index::{Cond, Expr};
 use hx_tile::Scalar;
 
-use crate::cx::Cx;
+use crate::budget::MAX_STEPS;
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{ExprTuple, Value};
 
-/// The largest number of steps that lowering one kernel may take; a step is the evaluation of one expression.
-pub(crate) const MAX_STEPS: u32 = 1 << 18;
-
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Counts the evaluation of one expression.
     ///
     /// # Errors
     /// If the lowering has already taken [`MAX_STEPS`] steps or reached another bound. Nothing more is evaluated then.
     pub(crate) fn step(&mut self, id: ExprId) -> Lower<()> {
-        if let Some(reported) = self.bound_reached {
+        if let Some(reported) = self.budget.reached() {
             return Err(reported);
         }
-        if self.steps < MAX_STEPS {
-            self.steps += 1;
+        if self.budget.step() {
             return Ok(());
         }
         self.stop(
@@ -61,12 +58,12 @@ impl Cx<'_> {
     /// Reports that a bound was reached, once per lowering. A program that reaches a bound usually reaches it at very many
     /// expressions, so the later ones return the first report.
     fn stop<T>(&mut self, id: ExprId, message: String, help: &str) -> Lower<T> {
-        if let Some(reported) = self.bound_reached {
+        if let Some(reported) = self.budget.reached() {
             return Err(reported);
         }
         let error = self.error(&codes::COMPILE_TIME_LIMIT, id, message).label("the evaluation stopped here");
         let reported = self.report(error.help(help));
-        self.bound_reached = Some(reported);
+        self.budget.end(reported);
         Err(reported)
     }
 }

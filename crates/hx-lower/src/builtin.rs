@@ -6,13 +6,13 @@ use hx_hir::{Builtin, CommonFn, ExprId, KernelFn, MathFn};
 use hx_tile::{OpKind, SyncOp};
 
 use crate::asynchronous::Named;
-use crate::cx::Cx;
 use crate::elementwise::is_elementwise;
 use crate::error::Lower;
 use crate::given::Given;
+use crate::lowering::Lowering;
 use crate::value::Value;
 
-impl<'db> Cx<'db> {
+impl<'db> Lowering<'db> {
     pub(crate) fn builtin(&mut self, builtin: Builtin, given: &Given<'_, 'db>) -> Lower<Value> {
         match builtin {
             Builtin::Kernel(function) => self.kernel_fn(function, given),

@@ -7,12 +7,12 @@ use hx_hir::{
 };
 use hx_index::Expr;
 
-use crate::cx::Cx;
 use crate::error::{At, Lower, LowerError};
 use crate::given::Given;
+use crate::lowering::Lowering;
 use crate::value::Value;
 
-impl<'db> Cx<'db> {
+impl<'db> Lowering<'db> {
     pub(crate) fn call(
         &mut self,
         id: ExprId,
@@ -89,7 +89,7 @@ impl<'db> Cx<'db> {
         let (slots, problems) = match_args(params, args);
         let mut result = Ok(slots);
         for problem in problems {
-            let at = |cx: &Self, arg: usize| cx.place_at(At::Label(id, arg));
+            let at = |lowering: &Self, arg: usize| lowering.place_at(At::Label(id, arg));
             let error = match problem {
                 ArgProblem::TooMany { arg, found, wanted } => {
                     let message = format!("`{name}` takes {wanted} arguments, found {found}");

@@ -4,7 +4,7 @@ use hx_dtype::DType;
 use hx_hir::ExprId;
 use hx_tile::{OpKind, Scalar, TensorId};
 
-use crate::cx::Cx;
+use crate::lowering::Lowering;
 use crate::value::Tensor;
 
 /// Returns the type in which threads exchange elements of this type.
@@ -29,10 +29,10 @@ pub(crate) fn carried(op: &[Scalar], dtypes: &[DType]) -> Vec<Scalar> {
     parts.map(|(value, dtype)| value.map_leaves(&mut |leaf| wide(leaf)).cast(carrier(*dtype))).collect()
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Returns the register tensor with its elements in their carrier.
     pub(crate) fn widened_elements(&mut self, src: TensorId, at: ExprId) -> TensorId {
-        let tensor = &self.tensors[src.0 as usize];
+        let tensor = &self.output.tensor(src);
         let (dtype, shape, name) = (tensor.dtype, tensor.shape.clone(), tensor.name.clone());
         if carrier(dtype) == dtype {
             return src;
@@ -53,7 +53,7 @@ impl Cx<'_> {
         if result.dtype == dtype {
             return (src, result);
         }
-        let shape = self.tensors[src.0 as usize].shape.clone();
+        let shape = self.output.tensor(src).shape.clone();
         let (dst, narrow) = self.new_register(hint, dtype, shape, at);
         self.emit(OpKind::Cast { dst, src }, at);
         (dst, narrow)

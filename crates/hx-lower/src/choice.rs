@@ -6,9 +6,9 @@ use hx_dtype::{DType, Operator};
 use hx_hir::ExprId;
 use hx_tile::Scalar;
 
-use crate::cx::Cx;
 use crate::elementwise::{Operand, condition, renumber};
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{Choice, Lazy, Value};
 use crate::variable::UNTYPED;
 
@@ -21,7 +21,7 @@ fn adapts(value: &Value) -> bool {
     }
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Returns the choice between two literals; `None` if an operand has a type, which the result then has.
     pub(crate) fn choice(
         &mut self,

@@ -5,16 +5,16 @@ use hx_dtype::DType;
 use hx_hir::ExprId;
 use hx_tile::OpKind;
 
-use crate::cx::Cx;
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{Tensor, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Returns the axis of the cluster that the argument `name` holds. Reports an axis along which the cluster has fewer than
     /// two blocks.
     pub(crate) fn cluster_axis(&mut self, at: ExprId, name: &str) -> Lower<u8> {
         let axis = self.const_int(at, &format!("the axis of `{name}`"))?;
-        let along = usize::try_from(axis).ok().and_then(|axis| self.cluster.get(axis).copied());
+        let along = usize::try_from(axis).ok().and_then(|axis| self.grid.cluster().get(axis).copied());
         let blocks = along.unwrap_or(1);
         if blocks < 2 {
             return self.one_block(at, axis, name);
@@ -27,8 +27,10 @@ impl Cx<'_> {
         let message =
             format!("found a cluster of 1 block along axis {axis}, expected 2 or more for `{name}`");
         let error = self.error(&codes::BAD_CLUSTER, at, message);
-        let error = match self.cluster.iter().position(|blocks| *blocks > 1) {
-            Some(other) => error.help(format!("its {} blocks lie along axis {other}", self.cluster[other])),
+        let error = match self.grid.cluster().iter().position(|blocks| *blocks > 1) {
+            Some(other) => {
+                error.help(format!("its {} blocks lie along axis {other}", self.grid.cluster()[other]))
+            }
             None => error,
         };
         Err(self.report(error))
@@ -53,7 +55,7 @@ impl Cx<'_> {
         };
         let axis = self.cluster_axis_or_one(axis)?;
         let to = to.map(|at| self.target(at, axis)).transpose()?;
-        let shape = self.tensors[src.0 as usize].shape.clone();
+        let shape = self.output.tensor(src).shape.clone();
         let (x, result) = self.new_register(hint.unwrap_or("total"), tensor.dtype, shape, id);
         self.emit(OpKind::Cast { dst: x, src }, id);
         if let Some(axis) = axis {
@@ -76,7 +78,7 @@ impl Cx<'_> {
             return self.cluster_sum(id, (t, axis), None, hint);
         };
         let view = self.part(t, &tensor)?;
-        let (blocks, extent) = (i64::from(self.cluster[usize::from(axis)]), view.shape()[along_at]);
+        let (blocks, extent) = (i64::from(self.grid.cluster()[usize::from(axis)]), view.shape()[along_at]);
         if extent % blocks != 0 {
             let message = format!(
                 "found the extent {extent} along axis {along_at}, expected a multiple of {blocks}: each block of the cluster gets a part"
@@ -95,7 +97,7 @@ impl Cx<'_> {
             self.emit(OpKind::Slice { dst, src: part }, t);
             parts.push(dst);
         }
-        let shape = self.tensors[parts[0].0 as usize].shape.clone();
+        let shape = self.output.tensor(parts[0]).shape.clone();
         let (x, result) = self.new_register(hint.unwrap_or("total"), tensor.dtype, shape, id);
         self.emit(OpKind::ClusterSum { x, parts, axis, to: None }, id);
         Ok(Value::Tensor(result))
@@ -131,13 +133,15 @@ impl Cx<'_> {
     /// block if the cluster has several blocks along another axis.
     fn cluster_axis_or_one(&mut self, at: ExprId) -> Lower<Option<u8>> {
         let axis = self.const_int(at, "the axis of `cluster`")?;
-        if let Some(known) = usize::try_from(axis).ok().filter(|axis| *axis < self.cluster_axes) {
-            return match self.cluster[known] {
-                1 if self.cluster.iter().any(|blocks| *blocks > 1) => self.one_block(at, axis, "cluster"),
+        if let Some(known) = usize::try_from(axis).ok().filter(|axis| *axis < self.grid.cluster_axes()) {
+            return match self.grid.cluster()[known] {
+                1 if self.grid.cluster().iter().any(|blocks| *blocks > 1) => {
+                    self.one_block(at, axis, "cluster")
+                }
                 blocks => Ok((blocks > 1).then_some(known as u8)),
             };
         }
-        let message = match self.cluster_axes {
+        let message = match self.grid.cluster_axes() {
             0 => "found a sum over the cluster in a kernel without `cluster`".to_owned(),
             axes => format!("found axis {axis} of the cluster, expected one below {axes}"),
         };
@@ -149,7 +153,7 @@ impl Cx<'_> {
     /// Returns the coordinate, along the axis, of the block that gets the sum.
     fn target(&mut self, at: ExprId, axis: Option<u8>) -> Lower<u8> {
         let to = self.const_int(at, "the block of `to`")?;
-        let blocks = axis.map_or(1, |axis| self.cluster[usize::from(axis)]);
+        let blocks = axis.map_or(1, |axis| self.grid.cluster()[usize::from(axis)]);
         match u32::try_from(to).ok().filter(|to| *to < blocks) {
             Some(to) => Ok(to as u8),
             None => {

@@ -6,8 +6,8 @@ use hx_base::{SourceFile, codes};
 use hx_hir::{Const, Db, ExprId, Item, ItemKey, Sound, Step, standing, steps_below};
 use hx_target::Target;
 
-use crate::cx::{Cx, Frame};
-use crate::error::{At, Lower, LowerError, Reported};
+use crate::error::{At, Lower, LowerError};
+use crate::lowering::{Frame, Lowering};
 use crate::value::Value;
 
 /// Returns the value of a constant. The value depends on no kernel, so it has no tensors and no dimensions.
@@ -20,9 +20,9 @@ pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Resu
     let Some(sound) = Sound::of(db, constant) else { return Err(Vec::new()) };
     values_of_strips(db, constant.file(db), standing(db, constant.into()).strips_below());
     // No constant depends on the target.
-    let mut cx = Cx::new(db, Target::usual());
+    let mut lowering = Lowering::new(db, Target::usual());
     let body = sound.body(db);
-    cx.frames.push(Frame {
+    lowering.frames.push(Frame {
         item: sound.item(),
         key: constant.key(db),
         store: &body.store,
@@ -37,20 +37,20 @@ pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Resu
         spread: None,
         call: None,
     });
-    let value = cx.eval(body.root).and_then(|value| match body.ty {
-        Some(ty) => cx.number_of_type(body.root, value, ty),
+    let value = lowering.eval(body.root).and_then(|value| match body.ty {
+        Some(ty) => lowering.number_of_type(body.root, value, ty),
         None => Ok(value),
     });
     match value {
-        Ok(value) if cx.errors.is_empty() && !cx.failed => {
-            if cx.tensors.is_empty() && cx.blocks.iter().all(Vec::is_empty) {
+        Ok(value) if lowering.diagnostics.is_clean() => {
+            if lowering.output.is_empty() {
                 return Ok(value);
             }
-            let place = cx.place_at(At::Name);
+            let place = lowering.place_at(At::Name);
             let message = "expected a value known at compile time, found a tensor or a statement of a kernel";
             Err(vec![LowerError::new(&codes::NOT_CONSTANT, place, message)])
         }
-        _ => Err(cx.errors),
+        _ => Err(lowering.diagnostics.into_errors()),
     }
 }
 
@@ -69,22 +69,17 @@ fn values_of_strips(db: &dyn Db, file: SourceFile, strips: u32) {
     }
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Returns the value of a constant that the expression `at` names.
     pub(crate) fn const_value(&mut self, at: ExprId, key: &ItemKey) -> Lower<Value> {
         let used = self.frame().item.used(self.db, key);
         let Some(Item::Const(constant)) = used.map(Sound::get) else { return self.meaningless(at) };
         match constant_value(self.db, constant) {
             Ok(value) => Ok(value.clone()),
-            Err(errors) if errors.is_empty() => self.meaningless(at),
             Err(errors) => {
                 // The errors already carry the place of the failing constant, so the constants in between add no label.
-                for error in errors {
-                    if !self.errors.contains(error) {
-                        self.errors.push(error.clone());
-                    }
-                }
-                Err(Reported(()))
+                let reports = errors.iter().map(|error| self.diagnostics.add(error.clone()));
+                reports.last().map_or_else(|| self.meaningless(at), Err)
             }
         }
     }

@@ -11,13 +11,13 @@ use hx_tile::{
     Base, Control, Counter, CounterId, Op, ParamId, Requirement, Rounds, ScopeId, Stmt, TileProgram,
 };
 
-use crate::OriginPlace;
-use crate::cx::{Around, Cx, MadeCounter};
 use crate::error::{Lower, LowerError};
 use crate::given::Given;
+use crate::lowering::{Around, Lowering, MadeCounter};
+use crate::origins::OriginPlace;
 use crate::value::{Tensor, Value};
 
-impl<'db> Cx<'db> {
+impl<'db> Lowering<'db> {
     /// Lowers `counter(c, n)`.
     pub(crate) fn counter_of(&mut self, given: &Given<'_, 'db>) -> Lower<Value> {
         let [tensor, count] = self.first(given)?;
@@ -28,7 +28,7 @@ impl<'db> Cx<'db> {
                 .help("make it before `warp_groups`, in the statements of the block");
             return Err(self.report(error));
         }
-        if self.cluster != [1; 3] {
+        if self.grid.has_clusters() {
             let what = "a counter of a kernel with `cluster`, whose blocks would have to draw together,";
             return self.unsupported(given.id, what);
         }
@@ -45,7 +45,7 @@ impl<'db> Cx<'db> {
             return Err(self.report(error));
         }
         self.require_draws(given.id, param, &limit)?;
-        let name = self.unique_name(given.hint.unwrap_or("counter"));
+        let name = self.output.unique_name(given.hint.unwrap_or("counter"));
         let origin = self.origin(given.id);
         let counter = Counter { name, param, limit, origin };
         self.made_counters.push(MadeCounter { counter, count, place, id: None, loops: Vec::new() });
@@ -59,8 +59,12 @@ impl<'db> Cx<'db> {
         if let Some(param) = whole_param(&tensor) {
             return Ok(param);
         }
-        let found =
-            format!("a {} `{}{}`", tensor.space(), tensor.dtype, crate::cx::shape_text(&tensor.shape()));
+        let found = format!(
+            "a {} `{}{}`",
+            tensor.space(),
+            tensor.dtype,
+            crate::lowering::shape_text(&tensor.shape())
+        );
         let message = format!("expected a parameter `mut i32[1]`, found {found} to count in");
         self.fail(&codes::TYPE_MISMATCH, at, message)
     }
@@ -68,7 +72,7 @@ impl<'db> Cx<'db> {
     /// Returns the number of numbers to draw, in terms of what a launch decides.
     fn count(&mut self, at: ExprId) -> Lower<Expr> {
         let count = self.int(at)?;
-        let grid = self.grid.clone();
+        let grid = self.grid.axes().to_vec();
         let count = count.substitute(&self.facts, &|symbol| match symbol {
             Symbol::GridDim(axis) => grid.get(usize::from(*axis)).cloned(),
             _ => None,
@@ -90,7 +94,7 @@ impl<'db> Cx<'db> {
 
     /// Makes the launch refuse more draws than the counter can count: one for each number, and one more for each block.
     fn require_draws(&mut self, at: ExprId, param: ParamId, limit: &Expr) -> Lower<()> {
-        let blocks = self.grid.iter().fold(Expr::constant(1), |blocks, axis| &blocks * axis);
+        let blocks = self.grid.blocks();
         let (draws, most) = (limit.clone() + blocks.clone(), Expr::constant(i64::from(i32::MAX)));
         let name = self.base_name(Base::Global(param));
         let text = format!("counter({name}): {limit} + {blocks} <= {most}");
@@ -103,7 +107,7 @@ impl<'db> Cx<'db> {
                 self.fail(&codes::LITERAL_OUT_OF_RANGE, at, message)
             }
             cond => {
-                self.more_requires.push(Requirement { cond, text });
+                self.output.require(Requirement { cond, text });
                 Ok(())
             }
         }
@@ -127,7 +131,7 @@ impl<'db> Cx<'db> {
         }
         self.expect_alone(iterable, made)?;
         let place = self.place(iterable);
-        self.made_counters[made].loops.push((self.scope, place));
+        self.made_counters[made].loops.push((self.scopes.here(), place));
         // A number that is drawn shows that the count is not negative.
         let count = self.made_counters[made].count.clone();
         if self.facts.proves_le(&count, &Expr::default()) {
@@ -138,7 +142,7 @@ impl<'db> Cx<'db> {
             Pat::Bind(name) => name.clone(),
             _ => "_".into(),
         };
-        let var = self.new_var(name);
+        let var = self.output.new_var(name);
         self.facts.at_least(var.clone(), 0);
         self.facts.at_most(var.clone(), count - Expr::constant(1));
         self.around.push(Around { word: "loop", place: self.place(iterable) });
@@ -146,21 +150,16 @@ impl<'db> Cx<'db> {
         self.around.pop();
         if !stmts.is_empty() {
             let counter = self.counter_id(made);
-            let rounds = Rounds::Drawn { counter, scope: self.scope, origin: self.origin(iterable) };
-            self.push(Stmt::Control(Control::For { var, rounds, body: stmts }));
+            let rounds = Rounds::Drawn { counter, scope: self.scopes.here(), origin: self.origin(iterable) };
+            self.output.push(Stmt::Control(Control::For { var, rounds, body: stmts }));
         }
         result
     }
 
     /// Returns the number of a counter in the program, which its first loop assigns.
     fn counter_id(&mut self, made: usize) -> CounterId {
-        let next = CounterId(self.counters.len() as u32);
         let made = &mut self.made_counters[made];
-        let id = *made.id.get_or_insert(next);
-        if id == next {
-            self.counters.push(made.counter.clone());
-        }
-        id
+        *made.id.get_or_insert_with(|| self.output.add_counter(made.counter.clone()))
     }
 
     /// Checks that the executing threads loop over a counter for the first time, and outside of loops and branches.
@@ -174,7 +173,7 @@ impl<'db> Cx<'db> {
                 .note("every scope that loops over a counter does so once: the others wait for it");
             return Err(self.report(error));
         }
-        let here = self.scope;
+        let here = self.scopes.here();
         let shares = |scope: ScopeId| scope == here || scope == ScopeId::BLOCK || here == ScopeId::BLOCK;
         let earlier = self.made_counters[made].loops.iter().find(|(scope, _)| shares(*scope));
         let Some((_, earlier)) = earlier.cloned() else { return Ok(()) };
@@ -209,7 +208,7 @@ impl<'db> Cx<'db> {
                 op.kind.description().accesses.iter().any(|access| access.base() == Base::Global(param))
             };
             let ops = program.ops(1.0).into_iter().filter(|(op, _)| touches(op));
-            found.extend(ops.map(|(op, _)| (number, self.origins[op.origin.0 as usize].clone())));
+            found.extend(ops.map(|(op, _)| (number, self.origins.get(op.origin).clone())));
         }
         for (number, OriginPlace { place, call }) in found {
             let made = &self.made_counters[number];
@@ -218,14 +217,8 @@ impl<'db> Cx<'db> {
             let mut error = LowerError::new(&codes::MISUSED_COUNTER, place, message)
                 .also(made.place.clone(), "the counter is made here")
                 .note("other blocks draw from it at the same time");
-            let mut call = call;
-            while let Some(next) = call.and_then(|call| self.origins.get(call.0 as usize)) {
-                error.calls.push(next.place.clone());
-                call = next.call;
-            }
-            if !self.errors.contains(&error) {
-                self.errors.push(error);
-            }
+            error.calls.extend(self.origins.calls(call));
+            self.diagnostics.add(error);
         }
     }
 }

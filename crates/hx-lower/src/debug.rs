@@ -7,15 +7,15 @@ use hx_hir::{Arg, BinaryOp, Expr as HirExpr, ExprId};
 use hx_index::{Cond, Expr};
 use hx_tile::{OpKind, Scalar, TensorId};
 
-use crate::cx::Cx;
 use crate::elementwise::{Operand, condition, dtype_of};
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{Lazy, Tensor, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `print("text", x, …)` to one operation for each value. Each operation carries the texts that precede its value.
     pub(crate) fn print(&mut self, id: ExprId, args: &[Arg]) -> Lower<Value> {
-        if self.scope != hx_tile::ScopeId::BLOCK {
+        if self.scopes.here() != hx_tile::ScopeId::BLOCK {
             // The records of a block follow each other, and nothing orders those of two roles.
             return self.unsupported(id, "a `print` in a role");
         }

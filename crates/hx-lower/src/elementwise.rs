@@ -10,8 +10,8 @@ use hx_index::{CmpOp as IndexCmp, Cond, Expr};
 use hx_tile::{Leaf, Map, OpKind, Scalar, Stmt, TensorId};
 
 use crate::bit_operator::on_bits;
-use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
+use crate::lowering::{Lowering, shape_text};
 use crate::value::{Lazy, Tensor, Value};
 
 fn lazy_shape(lazy: &Lazy) -> String {
@@ -40,7 +40,7 @@ pub(crate) fn comparison(op: CmpOp) -> (Operator, bool) {
     }
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Applies an operator to operands, at least one of which is a tensor or a run-time number.
     pub(crate) fn apply(&mut self, id: ExprId, operator: Operator, operands: Vec<Operand>) -> Lower<Value> {
         if let Some(whole) = self.whole_apply(id, operator, &operands)? {
@@ -161,7 +161,7 @@ impl Cx<'_> {
             return Err(self.report(error));
         }
         let (id, t) = self.settled(at, &t, None)?;
-        let shape = self.tensors[id.0 as usize].shape.clone();
+        let shape = self.output.tensor(id).shape.clone();
         Ok(Value::Lazy(Lazy { shape, inputs: vec![id], value: Scalar::Input { index: 0, dtype: t.dtype } }))
     }
 
@@ -319,9 +319,9 @@ impl Cx<'_> {
         }
     }
 
-    /// Returns the position in the current block, to be passed to [`Cx::unwritten`] later.
+    /// Returns the position in the current block, to be passed to [`Lowering::unwritten`] later.
     pub(crate) fn mark(&self) -> usize {
-        self.blocks.last().map_or(0, Vec::len)
+        self.output.statements().len()
     }
 
     /// Refuses a value if a statement emitted after `mark` writes one of its tensors. An unevaluated expression refers to its
@@ -333,7 +333,7 @@ impl Cx<'_> {
             Value::Tensor(t) => self.register_of(t).map(|(id, _)| id).into_iter().collect(),
             _ => return Ok(()),
         };
-        let later = self.blocks.last().and_then(|b| b.get(mark..)).unwrap_or_default();
+        let later = self.output.statements().get(mark..).unwrap_or_default();
         if held.iter().any(|id| writes(later, *id)) {
             return self.unsupported(at, "an expression that changes a tensor which it also reads");
         }

@@ -5,11 +5,11 @@ use hx_hir::ExprId;
 use hx_index::Expr;
 use hx_tile::{OpKind, Scalar, ViewMode};
 
-use crate::cx::Cx;
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{Lazy, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `argmax(t, axis: …)` and `argmin(t, axis: …)`. Of equal elements, the first one counts. NaN is skipped, as by
     /// `max` and `min`; if all elements are NaN, the position is 0.
     pub(crate) fn position(
@@ -24,8 +24,8 @@ impl Cx<'_> {
         let tensor = self.in_registers(t, &tensor, None)?;
         let (src, _) = self.settled(t, &tensor, None)?;
         let src = self.widened_elements(src, id);
-        let dtype = self.tensors[src.0 as usize].dtype;
-        let shape = self.tensors[src.0 as usize].shape.clone();
+        let dtype = self.output.tensor(src).dtype;
+        let shape = self.output.tensor(src).shape.clone();
         let axis = self.axis(axis, shape.len())?;
         let positions = Lazy { shape: shape.clone(), inputs: Vec::new(), value: Scalar::Index { axis } };
         let positions = self.materialize(id, positions, Some("position"));

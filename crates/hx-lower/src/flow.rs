@@ -8,30 +8,29 @@ use hx_hir::ExprId;
 use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
 use hx_tile::Stmt;
 
-use crate::cx::Cx;
 use crate::error::Lower;
 use crate::known::{Bound, Branch, Known, Range, greater, joined, less, within};
+use crate::lowering::Lowering;
 use crate::value::Value;
+use crate::variables::Variable;
 use crate::whole::width;
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Returns the facts about variables at this place.
     pub(crate) fn known_now(&self) -> Known {
-        if self.variables.is_empty() {
+        if self.variables.symbols().is_empty() {
             return Known::default();
         }
         let of = |symbol: &Symbol| (symbol.clone(), self.facts.range(&Expr::symbol(symbol.clone())));
         Known {
-            ranges: self.variables.iter().map(of).collect(),
-            statements: self.facts.statements_about(&self.variables),
+            ranges: self.variables.symbols().iter().map(of).collect(),
+            statements: self.facts.statements_about(self.variables.symbols()),
         }
     }
 
     /// Replaces the facts about variables by those of another place.
     pub(crate) fn set_known(&mut self, known: &Known) {
-        let variables = std::mem::take(&mut self.variables);
-        variables.iter().for_each(|symbol| self.facts.forget_symbol(symbol));
-        self.variables = variables;
+        self.variables.symbols().iter().for_each(|symbol| self.facts.forget_symbol(symbol));
         for (symbol, range) in &known.ranges {
             self.facts.set_range(symbol, *range);
         }
@@ -80,7 +79,7 @@ impl Cx<'_> {
         statements.iter().map(|statement| statement.substitute(&self.facts, &with)).collect()
     }
 
-    /// States a condition for a branch, variables included. Returns the statements, for [`Cx::leave_branch`].
+    /// States a condition for a branch, variables included. Returns the statements, for [`Lowering::leave_branch`].
     pub(crate) fn enter_branch(&mut self, cond: &Cond) -> Vec<Expr> {
         for symbol in cond.symbols() {
             if self.variables.contains(&symbol) {
@@ -138,7 +137,7 @@ impl Cx<'_> {
         branch
     }
 
-    /// Withdraws the statements of [`Cx::enter_branch`]. `before` are the facts before the branch.
+    /// Withdraws the statements of [`Lowering::enter_branch`]. `before` are the facts before the branch.
     pub(crate) fn leave_branch(&mut self, stated: &[Expr], before: &Known) {
         self.facts.forget(stated);
         self.set_known(before);
@@ -217,9 +216,7 @@ impl Cx<'_> {
 
     /// Ends all facts about variables: the stages behind this one read facts that hold everywhere.
     pub(crate) fn forget_variables(&mut self) {
-        let variables: Vec<(Symbol, Option<DType>)> =
-            self.variables.iter().map(|s| (s.clone(), self.variable_types.get(s).copied())).collect();
-        for (symbol, dtype) in variables {
+        for Variable { symbol, dtype } in self.variables.all() {
             self.changed(&symbol, range_of_type(dtype));
         }
     }

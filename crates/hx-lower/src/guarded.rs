@@ -9,9 +9,9 @@ use hx_hir::{Expr as HirExpr, ExprId};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Base, Leaf, Param, Stmt, View};
 
-use crate::cx::{Cx, shape_text};
 use crate::error::{Insertion, Lower, LowerFix};
 use crate::known::Branch;
+use crate::lowering::{Lowering, shape_text};
 use crate::value::{SymView, Tensor, Value};
 
 /// One element of a global tensor.
@@ -23,7 +23,7 @@ pub(crate) struct Element {
     missing: Vec<Cond>,
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `read else otherwise`.
     pub(crate) fn guarded(&mut self, id: ExprId, read: ExprId, otherwise: ExprId) -> Lower<Value> {
         let HirExpr::Index { base, args } = &self.store()[read] else { return self.meaningless(read) };
@@ -65,8 +65,9 @@ impl Cx<'_> {
             _ => {}
         }
         self.thaw(&[otherwise]);
-        let (a, then) = self.nested(|cx| Ok(cx.read(read, element)));
-        let (b, other) = self.nested(|cx| cx.inside("`else`", read, |cx| cx.eval(otherwise)));
+        let (a, then) = self.nested(|lowering| Ok(lowering.read(read, element)));
+        let (b, other) =
+            self.nested(|lowering| lowering.inside("`else`", read, |lowering| lowering.eval(otherwise)));
         self.chosen(id, None, guard, [Branch::of(read, a, then), Branch::of(otherwise, b, other)])
     }
 
@@ -97,7 +98,7 @@ impl Cx<'_> {
                 Class::Float => Value::Float(0.0),
             };
             let guard = element.missing.iter().cloned().fold(Cond::True, Cond::and);
-            let (read, then) = self.nested(|cx| Ok(cx.read(id, element)));
+            let (read, then) = self.nested(|lowering| Ok(lowering.read(id, element)));
             return self.chosen(
                 id,
                 None,
@@ -220,7 +221,7 @@ impl Cx<'_> {
     fn read(&mut self, id: ExprId, element: Element) -> Value {
         let Element { view, dtype, .. } = element;
         let name = self.base_name(view.base).to_owned();
-        let var = self.new_var(format!("{name}_value").into());
+        let var = self.output.new_var(format!("{name}_value").into());
         let src = View {
             base: view.base,
             offsets: view.offsets,
@@ -230,7 +231,7 @@ impl Cx<'_> {
             picked: None,
         };
         let origin = self.origin(id);
-        self.push(Stmt::Leaf(Leaf::LoadScalar { var: var.clone(), src, origin }));
+        self.output.push(Stmt::Leaf(Leaf::LoadScalar { var: var.clone(), src, origin }));
         self.number_of(&var, dtype)
     }
 
@@ -244,7 +245,7 @@ impl Cx<'_> {
 
     pub(crate) fn is_written(&self, t: &Tensor) -> bool {
         let Base::Global(id) = t.view.base else { return false };
-        matches!(self.params.get(id.0 as usize), Some(Param::Tensor(p)) if p.mutable)
+        matches!(self.output.param(id), Some(Param::Tensor(p)) if p.mutable)
     }
 }
 

@@ -9,11 +9,11 @@ use hx_hir::{
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 use hx_target::{Feature, Target};
-use hx_tile::{Base, GridAxis, Param, ParamId, Requirement, TensorParam};
+use hx_tile::{Base, GridAxis, Param, Requirement, TensorParam};
 
-use crate::cx::Cx;
 use crate::error::{At, Lower, LowerError};
 use crate::instance::usual_units;
+use crate::lowering::Lowering;
 use crate::value::{SymView, Tensor, Value};
 use crate::{CtArgs, LaunchFacts};
 
@@ -29,7 +29,7 @@ pub(crate) struct Header {
     pub(crate) requires: Vec<Requirement>,
 }
 
-impl<'db> Cx<'db> {
+impl<'db> Lowering<'db> {
     /// Reads the header; the kernel's frame must be the innermost one. The facts that the header states hold afterwards.
     pub(crate) fn header(
         &mut self,
@@ -59,7 +59,7 @@ impl<'db> Cx<'db> {
             result = result.and(self.bind_param(i, &param.name, param.ty, launch));
         }
         result?;
-        let requires = requires.into_iter().chain(std::mem::take(&mut self.block_requires));
+        let requires = requires.into_iter().chain(self.output.take_requirements());
         let mut requires: Vec<Requirement> = requires.collect();
         let grid = self.grid(sig)?;
         let threads = self.threads(sig)?;
@@ -175,7 +175,7 @@ impl<'db> Cx<'db> {
         }
         let Some(shape) = shape else {
             let name = name.to_owned();
-            self.params.push(if dtype.is_int() {
+            self.output.add_param(if dtype.is_int() {
                 Param::Int { name, dtype }
             } else {
                 Param::Float { name, dtype }
@@ -184,10 +184,10 @@ impl<'db> Cx<'db> {
         };
         let shape = shape.iter().map(|e| self.int(*e)).collect::<Lower<Vec<Expr>>>()?;
         let (stride, block) = self.strides(&shape, *layout)?;
-        let id = ParamId(self.params.len() as u32);
+        let id = self.output.next_param();
         let tensor =
             Tensor { view: SymView::whole(Base::Global(id), &shape), dtype, mutable: *mutable, fresh: false };
-        self.params.push(Param::Tensor(TensorParam {
+        self.output.add_param(Param::Tensor(TensorParam {
             name: name.to_owned(),
             dtype,
             mutable: *mutable,
@@ -270,7 +270,7 @@ impl<'db> Cx<'db> {
                 continue;
             }
             let cond = hx_index::Cond::cmp(hx_index::CmpOp::Eq, rest, Expr::default(), &self.facts);
-            self.block_requires.push(Requirement { cond, text: format!("{extent} % {size} == 0") });
+            self.output.require(Requirement { cond, text: format!("{extent} % {size} == 0") });
             if let Some(symbol) = bare(extent) {
                 self.facts.divisible(symbol, size);
             }
@@ -294,7 +294,7 @@ impl<'db> Cx<'db> {
             self.facts.at_most(Symbol::BlockIdx(axis as u8), count.clone() - Expr::constant(1));
         }
         blocks.iter().for_each(|count| self.facts.occupied(count));
-        self.grid.clone_from(&blocks);
+        self.grid.set(blocks.clone());
         Ok(blocks.into_iter().map(|blocks| GridAxis { blocks }).collect())
     }
 

@@ -10,12 +10,12 @@ use hx_hir::{
 };
 use hx_index::Expr;
 
-use crate::cx::{Cx, Frame, shape_text};
 use crate::error::{At, Lower, LowerError, Reported};
+use crate::lowering::{Frame, Lowering, shape_text};
 use crate::value::{Lazy, Tensor, Value};
 use crate::whole::{Whole, width};
 
-impl<'db> Cx<'db> {
+impl<'db> Lowering<'db> {
     /// Inlines a call of a tile function: evaluates the body in place of the call.
     pub(crate) fn inline(
         &mut self,
@@ -305,7 +305,7 @@ impl<'db> Cx<'db> {
         callee.is_some_and(|callee| self.frame().names.exprs.get(callee) == Some(&made))
     }
 
-    /// As [`Cx::check_arg`], for a parameter without a shape.
+    /// As [`Lowering::check_arg`], for a parameter without a shape.
     fn check_number(&mut self, at: ExprId, value: &Value, wanted: Option<DType>, name: &str) -> Lower<Value> {
         match (value, wanted) {
             // A function of numbers applied to a register tensor works on every element.
@@ -343,7 +343,7 @@ impl<'db> Cx<'db> {
         self.arg_error(at, &codes::DTYPE_MISMATCH, message)
     }
 
-    /// Converts a whole number to the parameter's type, like [`Cx::number_as`], but reports errors at the argument.
+    /// Converts a whole number to the parameter's type, like [`Lowering::number_as`], but reports errors at the argument.
     fn number_argument(&mut self, at: ExprId, value: &Value, wanted: DType, name: &str) -> Lower<Value> {
         let Some(Whole { value, dtype }) = value.whole() else { return Ok(value.clone()) };
         let fits = match (dtype, width(wanted)) {
@@ -378,9 +378,6 @@ impl<'db> Cx<'db> {
         let callee = self.place_at(At::Name);
         let mut error = LowerError::new(code, place, message).also(callee, "the function is here");
         error.calls = Vec::new();
-        if !self.errors.contains(&error) {
-            self.errors.push(error);
-        }
-        Err(Reported(()))
+        Err(self.diagnostics.add(error))
     }
 }

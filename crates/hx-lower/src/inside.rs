@@ -4,8 +4,8 @@ use hx_base::{Applicability, codes};
 use hx_hir::ExprId;
 use hx_index::{Atom, CmpOp, Cond};
 
-use crate::cx::Cx;
 use crate::error::{Insertion, Lower, LowerFix, Reported};
+use crate::lowering::Lowering;
 use crate::value::{SymMode, Tensor, Value};
 
 /// A proof that was not found.
@@ -18,7 +18,7 @@ pub(crate) struct Missing {
     pub(crate) index: bool,
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Reports that a view may leave its part of a tensor. Accesses to global memory are guarded by the extents of the tensor in any
     /// case, so an assertion suffices there.
     pub(crate) fn not_inside<T: Default>(
@@ -59,13 +59,13 @@ impl Cx<'_> {
     fn longer_ring(&mut self, arg: ExprId, name: &str, missing: &Cond) -> Option<Reported> {
         let Cond::Cmp(CmpOp::Lt, stage, extent) = missing else { return None };
         let Some(Atom::Symbol(stage)) = stage.as_atom() else { return None };
-        let pipe = &self.pipes[self.stages.get(stage)?.0 as usize];
+        let pipe = self.output.pipe(*self.stages.get(stage)?);
         let (ring, stages) = (pipe.name.clone(), pipe.stages);
         let message = format!("`{name}` has room for {extent} stages, and `{ring}` has {stages}");
-        if self.errors.iter().any(|error| error.message == message) {
+        if self.diagnostics.has(&message) {
             return Some(Reported(()));
         }
-        let made = self.origins[pipe.origin.0 as usize].place.clone();
+        let made = self.origins.get(pipe.origin).place.clone();
         let error = self
             .error(&codes::VIEW_OUTSIDE_BUFFER, arg, message)
             .label(format!("a stage of `{ring}` may be `{}`", stages - 1))
@@ -97,8 +97,8 @@ impl Cx<'_> {
     /// Changes the help and the fix of the last error, if the indices probably mean the tiles, whose modes follow the first
     /// `inner` modes.
     pub(crate) fn tiles_are_meant(&mut self, args: &[ExprId], inner: usize) {
-        let (Some(first), Some(error)) = (args.first().map(|arg| self.place(*arg)), self.errors.last_mut())
-        else {
+        let first = args.first().map(|arg| self.place(*arg));
+        let (Some(first), Some(error)) = (first, self.diagnostics.last_mut()) else {
             return;
         };
         let is_outside = [&codes::VIEW_OUTSIDE_BUFFER, &codes::INDEX_OUT_OF_RANGE].contains(&error.code);

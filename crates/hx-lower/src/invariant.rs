@@ -13,9 +13,9 @@ use hx_hir::{
 };
 use hx_index::{Expr, floor_div};
 
-use crate::cx::Cx;
 use crate::flow::range_of_type;
 use crate::known::{Range, joined, less, within};
+use crate::lowering::Lowering;
 use crate::value::Value;
 use crate::whole::width;
 
@@ -43,7 +43,7 @@ enum Kind {
 
 const UNCLEAR: Number = (UNKNOWN, Kind::Unclear);
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Ends the facts about the variables that a loop of these expressions changes, and states the ranges that they have at the
     /// start of each round.
     pub(crate) fn enter_loop(&mut self, pat: Option<PatId>, condition: Option<ExprId>, body: ExprId) {
@@ -63,7 +63,7 @@ impl Cx<'_> {
             return;
         }
         let bound = self.bound_in(body).into_iter().chain(pat).collect();
-        let mut walk = Walk { cx: self, steps: STEPS, marks: Vec::new(), bound };
+        let mut walk = Walk { lowering: self, steps: STEPS, marks: Vec::new(), bound };
         walk.marks = walk.marks_in(&parts);
         let found = walk.rounds(condition, body, &state);
         let is_complete = walk.steps > 0;
@@ -76,7 +76,7 @@ impl Cx<'_> {
 }
 
 struct Walk<'w, 'db> {
-    cx: &'w mut Cx<'db>,
+    lowering: &'w mut Lowering<'db>,
     steps: usize,
     /// The constants with which the loop compares or takes remainders, their neighbours, and 0, in ascending order.
     marks: Vec<i64>,
@@ -142,7 +142,7 @@ impl Walk<'_, '_> {
     /// neighbours.
     fn marks_in(&mut self, parts: &[ExprId]) -> Vec<i64> {
         let mut exprs = Vec::new();
-        let store = self.cx.store();
+        let store = self.lowering.store();
         for part in parts {
             for stmt in store.stmts_in(*part) {
                 store.for_each_part(stmt, &mut |expr| exprs.push(expr));
@@ -173,7 +173,7 @@ impl Walk<'_, '_> {
 
     fn stmt(&mut self, id: StmtId, state: &mut State) {
         self.steps = self.steps.saturating_sub(1);
-        let store = self.cx.store();
+        let store = self.lowering.store();
         match &store[id].kind {
             StmtKind::Let { pat, ty, value } => {
                 let number = self.value(*value, state);
@@ -183,7 +183,9 @@ impl Walk<'_, '_> {
             }
             StmtKind::Assign { place, op, value } => {
                 let new = self.value(*value, state);
-                let Some(Resolution::Local(pat)) = self.cx.frame().names.exprs.get(*place) else { return };
+                let Some(Resolution::Local(pat)) = self.lowering.frame().names.exprs.get(*place) else {
+                    return;
+                };
                 let pat = *pat;
                 let new = match op {
                     Some(op) => apply(*op, self.value(*place, state), new),
@@ -215,7 +217,7 @@ impl Walk<'_, '_> {
 
     /// Returns the whole range of the local's type if the range does not fit it, because the integer may then wrap.
     fn wrapped(&self, pat: PatId, range: Range) -> Range {
-        let all = range_of_type(self.cx.variable(pat).and_then(|variable| variable.dtype));
+        let all = range_of_type(self.lowering.variable(pat).and_then(|variable| variable.dtype));
         match (all, range) {
             ((Some(first), Some(last)), (Some(low), Some(high))) if first <= low && high <= last => range,
             (UNKNOWN, range) => range,
@@ -230,7 +232,7 @@ impl Walk<'_, '_> {
 
     /// Returns the number that an expression evaluates to, and runs the statements in it.
     fn value(&mut self, id: ExprId, state: &mut State) -> Number {
-        let store = self.cx.store();
+        let store = self.lowering.store();
         match &store[id] {
             HirExpr::Literal(Literal::Int(x)) => match i64::try_from(*x) {
                 Ok(x) => ((Some(x), Some(x)), Kind::Whole),
@@ -253,7 +255,7 @@ impl Walk<'_, '_> {
             HirExpr::Call { callee, args } => {
                 let values: Vec<Number> = args.iter().map(|arg| self.value(arg.value, state)).collect();
                 let [(a, k), (b, l)] = values[..] else { return UNCLEAR };
-                let resolution = self.cx.frame().names.exprs.get(*callee);
+                let resolution = self.lowering.frame().names.exprs.get(*callee);
                 let is = |function| resolution == Some(&Resolution::Builtin(Builtin::Kernel(function)));
                 if is(KernelFn::Min) {
                     (minimum(a, b), k.with(l))
@@ -292,7 +294,7 @@ impl Walk<'_, '_> {
     }
 
     fn path(&mut self, id: ExprId, state: &State) -> Number {
-        let frame = self.cx.frame();
+        let frame = self.lowering.frame();
         let value = match frame.names.exprs.get(id) {
             Some(Resolution::Local(pat)) => match state.get(pat) {
                 Some(number) => return *number,
@@ -304,19 +306,19 @@ impl Walk<'_, '_> {
             Some(Resolution::Dim(name)) => frame.dims.get(name).cloned().map(Value::Int),
             Some(Resolution::Item(key)) if key.kind == hx_hir::ItemKind::Const => {
                 let key = key.clone();
-                self.cx.const_value(id, &key).ok()
+                self.lowering.const_value(id, &key).ok()
             }
             _ => None,
         };
         let Some(whole) = value.and_then(|value| value.whole()) else { return UNCLEAR };
         let kind = Kind::of(whole.dtype);
-        let varies = whole.value.symbols().iter().any(|s| self.cx.variables.contains(s));
-        (if varies { UNKNOWN } else { self.cx.facts.range(&whole.value) }, kind)
+        let varies = whole.value.symbols().iter().any(|s| self.lowering.variables.contains(s));
+        (if varies { UNKNOWN } else { self.lowering.facts.range(&whole.value) }, kind)
     }
 
     /// Narrows the ranges of locals to those for which a condition has this value.
     fn refine(&mut self, condition: ExprId, holds: bool, state: &mut State) {
-        let store = self.cx.store();
+        let store = self.lowering.store();
         match &store[condition] {
             HirExpr::Unary { op: UnaryOp::Not, operand } => self.refine(*operand, !holds, state),
             HirExpr::Binary { op: BinaryOp::Logic(op), lhs, rhs } if holds == (*op == LogicOp::And) => {
@@ -335,7 +337,7 @@ impl Walk<'_, '_> {
 
     /// Narrows the range of a local that compares with a value of the range `other`.
     fn narrow(&mut self, local: ExprId, op: CmpOp, other: Range, state: &mut State) {
-        let Some(Resolution::Local(pat)) = self.cx.frame().names.exprs.get(local) else { return };
+        let Some(Resolution::Local(pat)) = self.lowering.frame().names.exprs.get(local) else { return };
         let Some((range, _)) = state.get_mut(pat) else { return };
         let (low, high) = other;
         let bound = match op {

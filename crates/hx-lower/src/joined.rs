@@ -5,15 +5,15 @@ use hx_hir::ExprId;
 use hx_index::Expr;
 use hx_tile::{Base, OpKind, TensorId, View};
 
-use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
 use crate::given::Given;
+use crate::lowering::{Lowering, shape_text};
 use crate::value::{Tensor, Value};
 
 /// The largest number of parts that a tensor is cut into.
 const MOST_PARTS: i64 = 64;
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `concat(a, b, …, axis: k)`: each tensor is inserted into a new one.
     pub(crate) fn concat(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
         let Some((axis_at, parts)) = given.slots.split_last() else { return self.not_compiled(given) };
@@ -26,13 +26,13 @@ impl Cx<'_> {
             held.push((at, id, tensor));
         }
         let (first_at, first, joined) = held[0].clone();
-        let mut shape = self.tensors[first.0 as usize].shape.clone();
+        let mut shape = self.output.tensor(first).shape.clone();
         let axis = self.axis(axis_at, shape.len())?;
         for (at, id, tensor) in held.iter().skip(1) {
             if tensor.dtype != joined.dtype {
                 return self.bad_dtype(*at, tensor.dtype, first_at, joined.dtype);
             }
-            let own = self.tensors[id.0 as usize].shape.clone();
+            let own = self.output.tensor(*id).shape.clone();
             let fits = own.len() == shape.len()
                 && own.iter().zip(&shape).enumerate().all(|(d, (a, b))| d == axis || a == b);
             if !fits {
@@ -53,7 +53,7 @@ impl Cx<'_> {
         self.emit(OpKind::Fill { dst, value: 0.0 }, given.id);
         let mut first = 0;
         for (at, src, _) in held {
-            let extent = self.tensors[src.0 as usize].shape[axis];
+            let extent = self.output.tensor(src).shape[axis];
             let mut view = View::whole(Base::Register(dst), &shape);
             view.offsets[axis] = Expr::constant(first);
             view.modes[axis].extent = extent;

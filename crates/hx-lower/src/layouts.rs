@@ -5,12 +5,12 @@ use hx_hir::{ExprId, LayoutFn};
 use hx_index::Expr;
 use hx_layout::{Layout, LayoutError, Tiler};
 
-use crate::cx::Cx;
 use crate::error::Lower;
 use crate::given::Given;
+use crate::lowering::Lowering;
 use crate::value::{SymLayout, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers a call of a function of layouts.
     pub(crate) fn layout_fn(&mut self, function: LayoutFn, given: &Given<'_, '_>) -> Lower<Value> {
         let id = given.id;

@@ -7,8 +7,8 @@ use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{LoadIds, OpKind, Operand, Scalar, SyncOp, TensorId, TensorKind, View};
 
-use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
+use crate::lowering::{Lowering, shape_text};
 use crate::rounds::Ends;
 use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
@@ -16,7 +16,7 @@ use crate::value::{Tensor, Value};
 /// The most groups, products or stores that a wait leaves in flight. The checks of synchronization follow loops for as many rounds.
 const MOST_IN_FLIGHT: u32 = 64;
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `register_tensor(T, shape)` and `shared_tensor(T, shape)`.
     pub(crate) fn make_tensor(
         &mut self,
@@ -261,7 +261,7 @@ impl Cx<'_> {
     /// Returns the view with constant extents. Reports a view whose extents are known only at run time or are not positive.
     pub(crate) fn static_view(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
         self.want_flat(at, t)?;
-        self.note_made(&t.view);
+        self.notes.add_view(&t.view);
         match t.view.to_view() {
             Some(view) if view.modes.iter().all(|m| m.extent > 0) => Ok(view),
             Some(_) => {
@@ -464,7 +464,7 @@ impl Cx<'_> {
             Some(order) if pinned.is_none() || order.is_sorted() => (src, shape, tensor),
             _ => {
                 let (part, settled) = self.settled(t, &tensor, None)?;
-                (part, self.tensors[part.0 as usize].shape.clone(), settled)
+                (part, self.output.tensor(part).shape.clone(), settled)
             }
         };
         let order = tensor.view.as_permutation(&shape).unwrap_or_else(|| (0..shape.len()).collect());
@@ -535,7 +535,7 @@ impl Cx<'_> {
         let view = self.static_view(at, t)?;
         let hint = format!("{}_tile", self.base_name(t.view.base));
         let (tensor, _) = self.new_register(&hint, t.dtype, view.shape(), at);
-        let op = self.next_op();
+        let op = self.output.next_op();
         Ok(Operand { view, load: Some(LoadIds { op, tensor }) })
     }
 

@@ -5,11 +5,11 @@ use hx_hir::ExprId;
 use hx_index::{CmpOp, Cond, Expr};
 use hx_tile::Picked;
 
-use crate::cx::Cx;
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{SymMode, Tensor};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Refuses to write a view that may hold an element of its tensor twice.
     pub(crate) fn want_distinct(&mut self, at: ExprId, t: &Tensor) -> Lower<()> {
         // The places of a scatter are known at run time only. The simulator reports an element that gets two values.

@@ -8,9 +8,9 @@ use hx_hir::{ArithOp, BinaryOp, ExprId, Resolution};
 use hx_index::Expr;
 use hx_tile::{Map, OpKind, Scalar, TensorId};
 
-use crate::cx::{Cx, shape_text};
 use crate::elementwise::Operand;
 use crate::error::Lower;
+use crate::lowering::{Lowering, shape_text};
 use crate::value::{Lazy, Tensor, Value};
 
 /// The elements of one mode that an index selects.
@@ -39,7 +39,7 @@ impl Selected {
     }
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `t[indices] = value` and `t[indices] op= value` for a register tensor.
     pub(crate) fn assign_part(
         &mut self,

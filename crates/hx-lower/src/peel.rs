@@ -8,8 +8,8 @@ use hx_hir::{ExprId, Pat, PatId, Resolution, StmtKind};
 use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{Control, Rounds, Stmt};
 
-use crate::cx::Cx;
 use crate::error::{Lower, Place};
+use crate::lowering::Lowering;
 
 /// A loop that is being split, and the half that is being lowered.
 pub(crate) struct Peel {
@@ -43,7 +43,7 @@ struct Change {
     before: bool,
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers a loop with `#[peel]`. The numbers that it changes are variables already.
     ///
     /// # Errors
@@ -54,11 +54,11 @@ impl Cx<'_> {
         (start, end): (Expr, Expr),
         unroll: bool,
     ) -> Lower<()> {
-        let first_inside = self.numbers_made();
+        let first_inside = self.output.numbers_made();
         let (var, peel, stmts) = self.half(pat, body, (&start, &end), (first_inside, None))?;
         let Some(bound) = peel.bound else {
             if !stmts.is_empty() {
-                self.push(Stmt::Control(Control::For {
+                self.output.push(Stmt::Control(Control::For {
                     var,
                     rounds: Rounds::Range { start, end, unroll },
                     body: stmts,
@@ -69,14 +69,14 @@ impl Cx<'_> {
         let middle = start.maximum(&end.minimum(&bound, &self.facts), &self.facts);
         if !stmts.is_empty() {
             let rounds = Rounds::Range { start, end: middle.clone(), unroll };
-            self.push(Stmt::Control(Control::For { var, rounds, body: stmts }));
+            self.output.push(Stmt::Control(Control::For { var, rounds, body: stmts }));
         }
         if self.facts.proves_le(&end, &middle) {
             return Ok(());
         }
         let (var, _, stmts) = self.half(pat, body, (&middle, &end), (first_inside, Some(bound)))?;
         if !stmts.is_empty() {
-            self.push(Stmt::Control(Control::For {
+            self.output.push(Stmt::Control(Control::For {
                 var,
                 rounds: Rounds::Range { start: middle, end, unroll },
                 body: stmts,

@@ -6,12 +6,12 @@ use hx_hir::ExprId;
 use hx_index::Expr;
 use hx_tile::{Base, Map, OpKind, Pick, Picked, Rows, Scalar, TensorId};
 
-use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
 use crate::given::Given;
+use crate::lowering::{Lowering, shape_text};
 use crate::value::{SymMode, SymView, Tensor, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `gather(t, rows)` or `scatter(t, rows)`. One index tensor in memory picks rows of a global tensor; index tensors in
     /// registers, one for each mode of `t`, pick single elements.
     pub(crate) fn picked_view(&mut self, given: &Given<'_, '_>, scatters: bool) -> Lower<Value> {
@@ -112,8 +112,7 @@ impl Cx<'_> {
         let Some(dim) = picks.first().map(|pick| pick.dim) else {
             return self.fail(&codes::RANK_MISMATCH, t, "expected elements to pick, found one element");
         };
-        let shapes: Vec<Vec<i64>> =
-            picks.iter().map(|p| self.tensors[p.index.0 as usize].shape.clone()).collect();
+        let shapes: Vec<Vec<i64>> = picks.iter().map(|p| self.output.tensor(p.index).shape.clone()).collect();
         let mut common = shapes[0].clone();
         for ((at, _), shape) in indices.iter().zip(&shapes) {
             let fits = |(a, b): (&i64, &i64)| a == b || *a == 1 || *b == 1;
@@ -136,7 +135,7 @@ impl Cx<'_> {
 
     /// Returns an index tensor in which every extent of 1 is stretched to that of `shape`.
     fn stretched_index(&mut self, at: ExprId, index: TensorId, shape: &[i64]) -> TensorId {
-        let source = &self.tensors[index.0 as usize];
+        let source = &self.output.tensor(index);
         let (name, dtype) = (format!("{}_wide", source.name), source.dtype);
         let (dst, _) = self.new_register(&name, dtype, shape.to_vec(), at);
         let value = Scalar::Input { index: 0, dtype };
@@ -192,6 +191,6 @@ impl Cx<'_> {
     }
 
     fn param_is_mutable(&self, p: hx_tile::ParamId) -> bool {
-        matches!(self.params.get(p.0 as usize), Some(hx_tile::Param::Tensor(t)) if t.mutable)
+        matches!(self.output.param(p), Some(hx_tile::Param::Tensor(t)) if t.mutable)
     }
 }

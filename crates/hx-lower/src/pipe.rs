@@ -10,10 +10,11 @@ use hx_hir::{Arg, Builtin, ExprId, Method, Name, Ty, builtin_params};
 use hx_index::{Expr, Symbol};
 use hx_tile::{Control, Leaf, Op, OpKind, Origin, Pipe, PipeId, Stmt, SyncOp, TileProgram, stages_held};
 
-use crate::OriginPlace;
-use crate::cx::Cx;
+use crate::diagnostics::Diagnostics;
 use crate::error::{Lower, LowerError};
 use crate::given::Given;
+use crate::lowering::Lowering;
+use crate::origins::Origins;
 use crate::value::Value;
 
 /// The most stages of a pipeline: shared memory has no room for more stages with data.
@@ -22,7 +23,7 @@ const MAX_STAGES: i64 = 1024;
 /// The most stages that one `skip` leaves to other scopes. A count that only a launch knows is not checked.
 const MAX_SKIPPED: i64 = 65_536;
 
-impl<'db> Cx<'db> {
+impl<'db> Lowering<'db> {
     /// Lowers `pipeline(stages, readers: n)`.
     pub(crate) fn pipeline(&mut self, given: &Given<'_, 'db>) -> Lower<Value> {
         let [stages] = self.first(given)?;
@@ -32,10 +33,9 @@ impl<'db> Cx<'db> {
             let what = "a pipeline made inside of a loop or `if`";
             return self.unsupported(given.id, what);
         }
-        let name = self.unique_name(given.hint.unwrap_or("pipeline"));
+        let name = self.output.unique_name(given.hint.unwrap_or("pipeline"));
         let origin = self.origin(given.id);
-        self.pipes.push(Pipe { name, stages, readers, origin });
-        Ok(Value::Pipe(PipeId(self.pipes.len() as u32 - 1)))
+        Ok(Value::Pipe(self.output.add_pipe(Pipe { name, stages, readers, origin })))
     }
 
     fn positive(&mut self, id: ExprId, what: &str) -> Lower<u32> {
@@ -115,8 +115,8 @@ impl<'db> Cx<'db> {
 
     /// Makes the number of a stage, which is 0 in a pipeline of one stage. Only the operation that sets it decides its value.
     fn stage(&mut self, pipe: PipeId, hint: Option<&str>) -> (Symbol, Value) {
-        let stages = self.pipes.get(pipe.0 as usize).map_or(1, |pipe| i64::from(pipe.stages));
-        let var = self.new_var(hint.unwrap_or("stage").into());
+        let stages = i64::from(self.output.pipe(pipe).stages);
+        let var = self.output.new_var(hint.unwrap_or("stage").into());
         self.facts.at_least(var.clone(), 0);
         self.facts.at_most(var.clone(), Expr::constant(stages - 1));
         self.stages.insert(var.clone(), pipe);
@@ -148,20 +148,19 @@ struct Acquired {
 }
 
 /// Checks that every copy that signals a pipeline fills the stage acquired last, and that every path through the program makes
-/// the same copies for a stage. If the program is not `whole`, because a statement could not be lowered, a missing operation is
+/// the same copies for a stage. If a statement could not be lowered, a missing operation is
 /// no finding.
-pub(crate) fn check_signals(program: &TileProgram, origins: &[OriginPlace], whole: bool) -> Vec<LowerError> {
-    let mut check = Check { program, origins, whole, errors: Vec::new() };
+pub(crate) fn check_signals(program: &TileProgram, origins: &Origins, diagnostics: &mut Diagnostics) {
+    let mut check = Check { program, origins, whole: diagnostics.is_clean(), diagnostics };
     check.body(&program.body, &mut BTreeMap::new());
     check.skips();
-    check.errors
 }
 
 struct Check<'a> {
     program: &'a TileProgram,
-    origins: &'a [OriginPlace],
+    origins: &'a Origins,
     whole: bool,
-    errors: Vec<LowerError>,
+    diagnostics: &'a mut Diagnostics,
 }
 
 impl Check<'_> {
@@ -249,7 +248,7 @@ impl Check<'_> {
                 "a copy that signals `{name}` stands {why}, so the bytes of a stage are not constant"
             );
             let help = "copy always, and let bounds make the tile empty; or acquire the stage there as well";
-            let acquired = self.origins[stage.origin.0 as usize].place.clone();
+            let acquired = self.origins.get(stage.origin).place.clone();
             return self.report(&codes::CONDITIONAL_SIGNAL, op.origin, message, |error| {
                 error.also(acquired, "the stage is acquired here").help(help)
             });
@@ -262,7 +261,7 @@ impl Check<'_> {
             let message =
                 format!("the destination of a copy that signals `{name}` is not the stage acquired last");
             let help = format!("index it by the result of `{name}.acquire()`, as in `s[.., .., stage]`");
-            let acquired = self.origins[stage.origin.0 as usize].place.clone();
+            let acquired = self.origins.get(stage.origin).place.clone();
             self.report(&codes::FOREIGN_STAGE, op.origin, message, |error| {
                 error.also(acquired, "the stage is acquired here").help(help)
             });
@@ -302,15 +301,9 @@ impl Check<'_> {
         message: String,
         complete: impl FnOnce(LowerError) -> LowerError,
     ) {
-        let origin = &self.origins[at.0 as usize];
+        let origin = self.origins.get(at);
         let mut error = complete(LowerError::new(code, origin.place.clone(), message));
-        let mut call = origin.call;
-        while let Some(next) = call.and_then(|call| self.origins.get(call.0 as usize)) {
-            error.calls.push(next.place.clone());
-            call = next.call;
-        }
-        if !self.errors.contains(&error) {
-            self.errors.push(error);
-        }
+        error.calls.extend(self.origins.calls(origin.call));
+        self.diagnostics.add(error);
     }
 }

@@ -9,12 +9,12 @@ use hx_index::Cond;
 use hx_tile::{OpKind, Scalar};
 
 use crate::carried::carrier;
-use crate::cx::Cx;
 use crate::elementwise::{Operand, is_elementwise};
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{Tensor, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Applies a function of one number to each element of a tensor, or to a number.
     pub(crate) fn math(&mut self, id: ExprId, operator: Operator, x: ExprId) -> Lower<Value> {
         match self.eval(x)? {
@@ -176,7 +176,7 @@ impl Cx<'_> {
             Some(whole) => whole,
             None => {
                 let (part, _) = self.settled(t, tensor, None)?;
-                let shape = self.tensors[part.0 as usize].shape.clone();
+                let shape = self.output.tensor(part).shape.clone();
                 let order = (0..shape.len()).collect();
                 (part, shape, order)
             }

@@ -7,8 +7,8 @@ use hx_index::{Cond, Expr, Symbol};
 use hx_target::Target;
 
 use crate::CtArgs;
-use crate::cx::{Cx, Frame};
 use crate::error::LowerError;
+use crate::lowering::{Frame, Lowering};
 use crate::value::Value;
 
 /// Returns the conditions of a kernel's `where` in the order of the text. Only compile-time arguments, dimensions and numbers of
@@ -28,8 +28,8 @@ pub fn requirements<'db>(
         (dim.name.clone(), Expr::symbol(symbol))
     });
     // No requirement depends on the target.
-    let mut cx = Cx::new(db, Target::usual());
-    cx.frames.push(Frame {
+    let mut lowering = Lowering::new(db, Target::usual());
+    lowering.frames.push(Frame {
         item: kernel.item(),
         key: kernel.get().key(db),
         store: &sig.store,
@@ -44,5 +44,5 @@ pub fn requirements<'db>(
         spread: None,
         call: None,
     });
-    cx.conditions(sig, args).map_err(|_| std::mem::take(&mut cx.errors))
+    lowering.conditions(sig, args).map_err(|_| std::mem::take(&mut lowering.diagnostics).into_errors())
 }

@@ -6,11 +6,11 @@ use hx_hir::ExprId;
 use hx_index::Expr;
 use hx_tile::OpKind;
 
-use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
+use crate::lowering::{Lowering, shape_text};
 use crate::value::{SymMode, SymView, Tensor, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `reshape(t, shape)`. The result is a new tensor for a register tensor, and a view for a shared one.
     pub(crate) fn reshape(&mut self, t: ExprId, shape: ExprId, hint: Option<&str>) -> Lower<Value> {
         let tensor = self.tensor(t)?;

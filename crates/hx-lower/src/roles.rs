@@ -10,12 +10,12 @@ use hx_tile::{
     TurnsId,
 };
 
-use crate::cx::Cx;
 use crate::error::{Lower, LowerError};
 use crate::given::Given;
+use crate::lowering::Lowering;
 use crate::value::{SymView, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Determines the scopes of a kernel whose last statement is `warp_groups`, and the registers of its roles, before its
     /// body is lowered.
     pub(crate) fn plan_roles(&mut self, root: ExprId) -> Lower<Vec<Scope>> {
@@ -56,7 +56,8 @@ impl Cx<'_> {
             shares.push(Share { groups: count, producer: role.kind == RoleKind::Producer, given });
         }
         scopes[0] = Scope::block(scopes.last().map_or(0, Scope::end) as u32);
-        self.role_registers = self.share(roles, &shares)?;
+        let registers = self.share(roles, &shares)?;
+        self.scopes.set_role_registers(registers);
         Ok(scopes)
     }
 
@@ -151,33 +152,32 @@ impl Cx<'_> {
     pub(crate) fn warp_groups(&mut self, roles: &[WarpRole]) -> Lower<()> {
         let mut lowered = Vec::new();
         let mut result = Ok(());
-        for (number, role) in roles.iter().enumerate() {
-            let scope = ScopeId(number as u32 + 1);
-            let (done, role) = self.role(role, scope, self.role_registers[number]);
+        for (role, scope) in roles.iter().zip((1..).map(ScopeId)) {
+            let (done, role) = self.role(role, scope);
             result = result.and(done);
             lowered.push(role);
         }
-        self.push(Stmt::Control(Control::Roles(lowered)));
+        self.output.push(Stmt::Control(Control::Roles(lowered)));
         result.and_then(|()| self.expect_barriers(roles))
     }
 
-    fn role(&mut self, role: &WarpRole, scope: ScopeId, registers: u32) -> (Lower<()>, Role) {
-        let groups = self.scopes[scope.0 as usize].groups;
-        self.scope = scope;
-        let index = (groups > 1).then(|| self.new_var(self.binder_name(role.binder)));
+    fn role(&mut self, role: &WarpRole, scope: ScopeId) -> (Lower<()>, Role) {
+        let groups = self.scopes.get(scope).groups;
+        let name = self.binder_name(role.binder);
+        let index = (groups > 1).then(|| self.output.new_var(name));
         if let Some(index) = &index {
             self.facts.at_most(index.clone(), Expr::constant(i64::from(groups) - 1));
         }
-        self.group.clone_from(&index);
-        let (result, body) = self.nested(|cx| {
+        self.scopes.enter(scope, index.clone());
+        let (result, body) = self.nested(|lowering| {
             if let Some(binder) = role.binder {
-                cx.bind(binder, Value::Int(index.clone().map_or_else(Expr::default, Expr::symbol)))?;
+                lowering.bind(binder, Value::Int(index.clone().map_or_else(Expr::default, Expr::symbol)))?;
             }
-            cx.eval(role.body).map(|_| ())
+            lowering.eval(role.body).map(|_| ())
         });
-        self.scope = ScopeId::BLOCK;
-        self.group = None;
-        let at_entry = self.target.limits.registers_at_entry(self.block.threads);
+        self.scopes.leave();
+        let (registers, at_entry) =
+            (self.scopes.registers_of(scope), self.scopes.registers_at_entry(&self.target.limits));
         let registers = (registers != at_entry).then_some(registers);
         (result, Role { scope, registers, index, body })
     }
@@ -191,24 +191,23 @@ impl Cx<'_> {
 
     /// Lowers `turns()`. The role of the first group that takes or passes a turn becomes the scope of the turns.
     pub(crate) fn make_turns(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
-        let name = self.unique_name(given.hint.unwrap_or("turns"));
+        let name = self.output.unique_name(given.hint.unwrap_or("turns"));
         let origin = self.origin(given.id);
-        self.turns.push(Turns { name, scope: ScopeId::BLOCK, origin });
-        Ok(Value::Turns(TurnsId(self.turns.len() as u32 - 1)))
+        Ok(Value::Turns(self.output.add_turns(Turns { name, scope: ScopeId::BLOCK, origin })))
     }
 
     /// Lowers `.take()` and `.pass()`.
     pub(crate) fn turn(&mut self, id: TurnsId, method: Method, given: &Given<'_, '_>) -> Lower<Value> {
-        let here = self.scope;
-        if self.scopes[here.0 as usize].kind != ScopeKind::Group {
+        let here = self.scopes.here();
+        if self.scopes.get(here).kind != ScopeKind::Group {
             let message =
-                format!("found `{}` in the statements of the {}", given.name, self.scopes[here.0 as usize]);
+                format!("found `{}` in the statements of the {}", given.name, self.scopes.get(here));
             let error = self
                 .error(&codes::MISPLACED_ROLES, given.id, message)
                 .help("only the groups of a role with `each` take turns");
             return Err(self.report(error));
         }
-        let scope = self.turns[id.0 as usize].scope;
+        let scope = self.output.turns()[id.0 as usize].scope;
         if scope != ScopeId::BLOCK && scope != here {
             let message = "found turns that the groups of another role take";
             let error = self
@@ -216,7 +215,7 @@ impl Cx<'_> {
                 .help("the groups of each role have turns of their own: `turns()`");
             return Err(self.report(error));
         }
-        self.turns[id.0 as usize].scope = here;
+        self.output.give_turns(id, here);
         match method {
             Method::Take => self.emit(OpKind::Sync(SyncOp::Take { turns: id }), given.id),
             Method::Pass => self.emit(OpKind::Sync(SyncOp::Pass { turns: id }), given.id),
@@ -231,10 +230,9 @@ impl Cx<'_> {
 
     /// Checks that the scopes and turns need no more named barriers than a block has.
     fn expect_barriers(&mut self, roles: &[WarpRole]) -> Lower<()> {
-        let of_scopes: u32 = self.scopes.iter().map(|scope| scope.groups).sum();
-        let groups =
-            |scope: ScopeId| if scope == ScopeId::BLOCK { 0 } else { self.scopes[scope.0 as usize].groups };
-        let of_turns: u32 = self.turns.iter().map(|turns| groups(turns.scope)).sum();
+        let of_scopes: u32 = self.scopes.all().iter().map(|scope| scope.groups).sum();
+        let groups = |scope: ScopeId| if scope == ScopeId::BLOCK { 0 } else { self.scopes.get(scope).groups };
+        let of_turns: u32 = self.output.turns().iter().map(|turns| groups(turns.scope)).sum();
         let needed = of_scopes + of_turns;
         if needed <= self.target.limits.named_barriers {
             return Ok(());
@@ -257,8 +255,10 @@ impl Cx<'_> {
         kind: TensorKind,
         view: &mut SymView,
     ) -> (Vec<i64>, TensorKind) {
-        let (Some(group), TensorKind::Shared { pinned }) = (&self.group, &kind) else { return (shape, kind) };
-        let groups = i64::from(self.scopes[self.scope.0 as usize].groups);
+        let (Some(group), TensorKind::Shared { pinned }) = (self.scopes.group(), &kind) else {
+            return (shape, kind);
+        };
+        let groups = i64::from(self.scopes.get(self.scopes.here()).groups);
         let pinned = pinned.as_ref().and_then(|pinned| repeated(pinned, groups));
         shape.push(groups);
         view.offsets.push(Expr::symbol(group.clone()));
@@ -267,7 +267,7 @@ impl Cx<'_> {
 
     /// Checks that the executing threads hold the register tensors of a value.
     pub(crate) fn expect_held(&mut self, at: ExprId, value: &Value) -> Lower<()> {
-        let held = |id: &TensorId| self.tensors.get(id.0 as usize).is_none_or(|t| t.scope == self.scope);
+        let held = |id: &TensorId| self.output.tensor(*id).scope == self.scopes.here();
         let (here, other) = match value {
             Value::Tensor(t) => {
                 let register = t.view.base.register();
@@ -283,8 +283,8 @@ impl Cx<'_> {
         };
         let (false, Some(id)) = (here, other) else { return Ok(()) };
         let name = self.base_name(Base::Register(id)).to_owned();
-        let of = |scope: ScopeId| self.scopes[scope.0 as usize].to_string();
-        let (holder, here) = (of(self.tensors[id.0 as usize].scope), of(self.scope));
+        let of = |scope: ScopeId| self.scopes.get(scope).to_string();
+        let (holder, here) = (of(self.output.tensor(id).scope), of(self.scopes.here()));
         let message =
             format!("found the register tensor `{name}` of the {holder} in the statements of the {here}");
         let error = self

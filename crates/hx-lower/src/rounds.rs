@@ -7,11 +7,11 @@
 use hx_hir::{Builtin, CommonFn, Expr as HirExpr, ExprId, Resolution};
 use hx_index::Expr;
 
-use hx_tile::{Base, Control, Picked, Rounds, ScopeId, Stmt};
+use hx_tile::{Base, Control, Picked, Rounds, Stmt};
 
 use crate::chunks::{Chunks, cut};
-use crate::cx::Cx;
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{Tensor, Value};
 
 /// A copy from memory to memory. The elements are converted on the way if the types differ.
@@ -29,7 +29,7 @@ const MOST: i64 = 64;
 /// The 32-bit registers of the widest access, which has 16 bytes.
 const VECTOR: i64 = 4;
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Returns the chunks in which a copy between two memories moves. `None` if it moves at once: the registers hold the tile,
     /// both views are of one tensor, a view has picked elements or modes of several parts, or the extents are not known.
     pub(crate) fn chunks(&self, ends: &Ends<'_>) -> Option<Chunks> {
@@ -58,15 +58,7 @@ impl Cx<'_> {
     /// Returns the number of threads that execute a copy here, and the 32-bit registers of each thread that the tile may take.
     fn registers_of_copy(&self) -> (i64, i64) {
         let limits = self.target.limits();
-        let threads = match self.scope {
-            ScopeId::BLOCK => self.block.threads,
-            role => self.scopes[role.0 as usize].threads,
-        };
-        let at_entry = limits.registers_at_entry(self.block.threads);
-        let own = match self.scope {
-            ScopeId::BLOCK => at_entry,
-            role => self.role_registers.get(role.0 as usize - 1).copied().unwrap_or(at_entry),
-        };
+        let (threads, own) = (self.scopes.threads_here(), self.scopes.registers_here(limits));
         // The other half is for addresses and for the values that are live around the copy.
         (i64::from(threads), (i64::from(own) / 2).clamp(2 * VECTOR, MOST))
     }
@@ -75,7 +67,7 @@ impl Cx<'_> {
     pub(crate) fn copy_in_rounds(&mut self, ends: &Ends<'_>, chunks: Chunks) -> Lower<()> {
         let at = self.origin(ends.id);
         let extents: Vec<i64> = ends.from.shape().iter().filter_map(Expr::as_const).collect();
-        self.rounds.insert(at, chunks.clone());
+        self.notes.add_rounds(at, chunks.clone());
         self.chunk_after_chunk(ends, &extents, &chunks.shape, 0)
     }
 
@@ -94,20 +86,20 @@ impl Cx<'_> {
             return self.chunk_after_chunk(ends, extents, chunk, mode + 1);
         }
         let (full, rest) = (extent / step, extent % step);
-        let along = |cx: &mut Self, first: Expr, count: i64| {
-            let [from, to] = [ends.from, ends.to].map(|t| within(cx, t, mode, &first, count));
-            cx.chunk_after_chunk(&Ends { from: &from, to: &to, ..*ends }, extents, chunk, mode + 1)
+        let along = |lowering: &mut Self, first: Expr, count: i64| {
+            let [from, to] = [ends.from, ends.to].map(|t| within(lowering, t, mode, &first, count));
+            lowering.chunk_after_chunk(&Ends { from: &from, to: &to, ..*ends }, extents, chunk, mode + 1)
         };
         if full == 1 {
             along(self, Expr::default(), step)?;
         } else {
             let (start, end) = (Expr::default(), Expr::constant(full));
-            let var = self.new_var("chunk".into());
+            let var = self.output.new_var("chunk".into());
             self.facts.at_least(var.clone(), 0);
             self.facts.at_most(var.clone(), Expr::constant(full - 1));
             let first = Expr::symbol(var.clone()).scale(step);
-            let (result, body) = self.nested(|cx| along(cx, first, step));
-            self.push(Stmt::Control(Control::For {
+            let (result, body) = self.nested(|lowering| along(lowering, first, step));
+            self.output.push(Stmt::Control(Control::For {
                 var,
                 rounds: Rounds::Range { start, end, unroll: false },
                 body,
@@ -172,21 +164,21 @@ impl Cx<'_> {
 }
 
 /// Returns the view of `count` steps of a mode from the step `first` on.
-fn within(cx: &Cx<'_>, t: &Tensor, mode: usize, first: &Expr, count: i64) -> Tensor {
+fn within(lowering: &Lowering<'_>, t: &Tensor, mode: usize, first: &Expr, count: i64) -> Tensor {
     let mut view = t.view.clone();
     let of = &mut view.modes[mode];
     let at = &mut view.offsets[of.dim];
-    *at = (at.clone() + &of.factor * first).simplify(&cx.facts);
+    *at = (at.clone() + &of.factor * first).simplify(&lowering.facts);
     of.extent = Expr::constant(count);
     t.with_view(view)
 }
 
 /// Returns the modes of a copy, the contiguous one last. The others keep their order, which for row-major tensors is that of memory.
-fn slowest_first(cx: &Cx<'_>, from: &Tensor, to: &Tensor) -> Vec<usize> {
+fn slowest_first(lowering: &Lowering<'_>, from: &Tensor, to: &Tensor) -> Vec<usize> {
     let mut order: Vec<usize> = (0..from.view.modes.len()).collect();
     let global = if from.is_global() { from } else { to };
     let Base::Global(id) = global.view.base else { return order };
-    let Some(hx_tile::Param::Tensor(param)) = cx.params.get(id.0 as usize) else { return order };
+    let Some(hx_tile::Param::Tensor(param)) = lowering.output.param(id) else { return order };
     let unit = |mode: &crate::value::SymMode| {
         (&mode.factor * &param.stride[mode.dim]).as_const() == Some(1) && mode.extent.as_const() != Some(1)
     };

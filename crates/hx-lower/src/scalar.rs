@@ -10,13 +10,13 @@ use hx_index::{CmpOp as IndexCmp, Cond, Expr, Symbol};
 use hx_tile::Scalar;
 
 use crate::bit_operator::{self, of_conditions};
-use crate::cx::Cx;
 use crate::elementwise::{Operand, comparison, dtype_of, is_elementwise};
 use crate::error::{Lower, Reported};
+use crate::lowering::Lowering;
 use crate::value::{ExprTuple, SymLayout, Value};
 use crate::whole::Whole;
 
-impl<'db> Cx<'db> {
+impl<'db> Lowering<'db> {
     /// Evaluates an expression.
     pub(crate) fn eval(&mut self, id: ExprId) -> Lower<Value> {
         self.eval_named(id, None)
@@ -81,7 +81,9 @@ impl<'db> Cx<'db> {
     pub(crate) fn block(&mut self, block: &'db Block, hint: Option<&str>) -> Lower<Value> {
         for &stmt in &block.stmts {
             // A failing statement does not stop the next one, so that one run finds as many errors as possible.
-            self.failed |= self.stmt(stmt).is_err();
+            if self.stmt(stmt).is_err() {
+                self.diagnostics.fail();
+            }
         }
         match block.tail {
             Some(tail) => self.eval_named(tail, hint),
@@ -128,15 +130,15 @@ impl<'db> Cx<'db> {
             Resolution::Builtin(Builtin::Value(BuiltinValue::Nan)) => Value::Float(f64::NAN),
             Resolution::Builtin(Builtin::Value(BuiltinValue::BlockIdx)) => {
                 let axis = |i: usize| Expr::symbol(Symbol::BlockIdx(i as u8));
-                let axes = (0..self.grid.len()).map(axis).collect();
+                let axes = (0..self.grid.axes().len()).map(axis).collect();
                 return self.along_grid(id, "block_idx", axes);
             }
             Resolution::Builtin(Builtin::Value(BuiltinValue::GridDim)) => {
-                let axes = (0..self.grid.len()).map(|axis| self.grid_dim(axis)).collect();
+                let axes = (0..self.grid.axes().len()).map(|axis| self.grid_dim(axis)).collect();
                 return self.along_grid(id, "grid_dim", axes);
             }
             Resolution::Builtin(Builtin::Value(BuiltinValue::Multiprocessors)) => {
-                self.multiprocessors = true;
+                self.output.read_multiprocessors();
                 Value::Int(Expr::symbol(Symbol::Multiprocessors))
             }
             Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle)) => return self.swizzle(id),
@@ -166,7 +168,7 @@ impl<'db> Cx<'db> {
     /// Returns the number of blocks along an axis: the number in the header, or a symbol that the launch binds. The symbol
     /// also bounds the index of the block.
     fn grid_dim(&mut self, axis: usize) -> Expr {
-        let blocks = self.grid[axis].clone();
+        let blocks = self.grid.axes()[axis].clone();
         if blocks.as_const().is_some() {
             return blocks;
         }
@@ -591,7 +593,7 @@ impl<'db> Cx<'db> {
         Ok(out)
     }
 
-    /// Returns the expression of each integer that [`Cx::ints`] returns, if `id` is written as an array or tuple; otherwise an
+    /// Returns the expression of each integer that [`Lowering::ints`] returns, if `id` is written as an array or tuple; otherwise an
     /// empty list.
     pub(crate) fn element_exprs(&self, id: ExprId) -> Vec<ExprId> {
         match &self.store()[id] {

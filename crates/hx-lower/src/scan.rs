@@ -7,8 +7,8 @@ use hx_index::Expr;
 use hx_tile::{OpKind, Scalar, TensorId, ViewMode};
 
 use crate::carried::{carried, carrier};
-use crate::cx::Cx;
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::slice::{is_let, operand};
 use crate::value::{Tensor, Value};
 
@@ -21,7 +21,7 @@ struct Operands {
     tuple: bool,
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Lowers `scan(t, axis, op)`.
     pub(crate) fn scan(
         &mut self,
@@ -92,7 +92,7 @@ impl Cx<'_> {
                 }
             };
             let (id, _) = self.settled(at, &tensor, None)?;
-            let shape = self.tensors[id.0 as usize].shape.clone();
+            let shape = self.output.tensor(id).shape.clone();
             if i > 0 && shape != found.shape {
                 let message =
                     format!("expected `{:?}` as of the first, found the shape `{shape:?}`", found.shape);

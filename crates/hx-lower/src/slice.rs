@@ -6,13 +6,13 @@ use hx_base::codes;
 use hx_hir::{Arg, Builtin, CommonFn, Expr as HirExpr, ExprId, KernelFn, Pat, PatId, Resolution, StmtKind};
 use hx_index::Expr;
 use hx_layout::Layout;
-use hx_tile::{OpKind, Scalar, ScopeId, TensorId, TensorKind, View};
+use hx_tile::{OpKind, Scalar, TensorId, TensorKind, View};
 
-use crate::cx::Cx;
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::{Tensor, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Returns a register tensor that holds exactly the elements of the view `t`, in the view's order. It is the tensor itself
     /// if the view covers all of it in order, otherwise a new one.
     pub(crate) fn settled(
@@ -75,7 +75,7 @@ impl Cx<'_> {
         if shape.is_empty() || shape.iter().any(|e| e.as_const() != Some(1)) {
             let message = format!(
                 "found a tensor of shape `{}`, expected one element for `scalar`",
-                crate::cx::shape_text(&shape)
+                crate::lowering::shape_text(&shape)
             );
             return self.fail(&codes::SHAPE_MISMATCH, t, message);
         }
@@ -84,10 +84,7 @@ impl Cx<'_> {
             return self.unsupported(id, format!("a number of type `{}`", tensor.dtype));
         }
         // A pinned layout with stride 0 along the threads: every thread holds the element.
-        let threads = match self.scope {
-            ScopeId::BLOCK => self.block.threads,
-            role => self.scopes[role.0 as usize].threads,
-        };
+        let threads = self.scopes.threads_here();
         let each = Layout::flat(&[(i64::from(threads), 0)]);
         let pinned = each.and_then(|each| Layout::concat(&[each, Layout::flat(&[(1, 0)])?]));
         let pinned = match pinned {
@@ -105,7 +102,7 @@ impl Cx<'_> {
             self.copy_values(id, t, tensor, id, &held)?;
         }
         let name = self.base_name(tensor.view.base).to_owned();
-        let var = self.new_var(format!("{name}_value").into());
+        let var = self.output.new_var(format!("{name}_value").into());
         self.readable(id, tensor.dtype)?;
         self.emit(OpKind::ReadNumber { var: var.clone(), src: dst }, id);
         Ok(self.number_of(&var, tensor.dtype))
@@ -117,14 +114,16 @@ impl Cx<'_> {
     pub(crate) fn indexes_registers(&self, body: ExprId, counter: PatId) -> bool {
         let mut found = false;
         let computed = self.bound_in(body);
-        self.visit(body, &mut |cx, expr| {
-            let mentions = |at: &ExprId| cx.mentions(*at, counter, &computed);
-            match &cx.store()[expr] {
+        self.visit(body, &mut |lowering, expr| {
+            let mentions = |at: &ExprId| lowering.mentions(*at, counter, &computed);
+            match &lowering.store()[expr] {
                 HirExpr::Index { base, args } => {
-                    found |= args.iter().any(mentions) && cx.may_be_register(*base);
+                    found |= args.iter().any(mentions) && lowering.may_be_register(*base);
                 }
                 HirExpr::Path { generics, .. } => found |= generics.iter().any(|g| mentions(&g.value)),
-                HirExpr::Call { callee, args } => found |= cx.fixed(*callee, args).any(|at| mentions(&at)),
+                HirExpr::Call { callee, args } => {
+                    found |= lowering.fixed(*callee, args).any(|at| mentions(&at))
+                }
                 _ => {}
             }
         });
@@ -147,23 +146,23 @@ impl Cx<'_> {
     /// Returns the locals that statements of a loop's body bind, which may be computed from its counter. If an outer loop is
     /// unrolled, they still have the values of its previous round.
     pub(crate) fn bound_in(&self, body: ExprId) -> BTreeSet<PatId> {
-        fn names(cx: &Cx<'_>, pat: PatId, found: &mut BTreeSet<PatId>) {
-            match &cx.store()[pat] {
+        fn names(lowering: &Lowering<'_>, pat: PatId, found: &mut BTreeSet<PatId>) {
+            match &lowering.store()[pat] {
                 Pat::Bind(_) => {
                     found.insert(pat);
                 }
                 Pat::Tuple(parts) | Pat::Array(parts) => {
-                    parts.iter().for_each(|part| names(cx, *part, found));
+                    parts.iter().for_each(|part| names(lowering, *part, found));
                 }
                 Pat::Missing | Pat::Wildcard => {}
             }
         }
         let mut found = BTreeSet::new();
-        self.visit(body, &mut |cx, expr| {
-            let HirExpr::Block(block) = &cx.store()[expr] else { return };
+        self.visit(body, &mut |lowering, expr| {
+            let HirExpr::Block(block) = &lowering.store()[expr] else { return };
             for &stmt in &block.stmts {
-                if let StmtKind::Let { pat, .. } | StmtKind::For { pat, .. } = &cx.store()[stmt].kind {
-                    names(cx, *pat, &mut found);
+                if let StmtKind::Let { pat, .. } | StmtKind::For { pat, .. } = &lowering.store()[stmt].kind {
+                    names(lowering, *pat, &mut found);
                 }
             }
         });
@@ -186,11 +185,11 @@ impl Cx<'_> {
 
     fn mentions(&self, expr: ExprId, counter: PatId, computed: &BTreeSet<PatId>) -> bool {
         let mut found = false;
-        let is_local = |cx: &Self, e: ExprId| match cx.frame().names.exprs.get(e) {
+        let is_local = |lowering: &Self, e: ExprId| match lowering.frame().names.exprs.get(e) {
             Some(Resolution::Local(pat)) => *pat == counter || computed.contains(pat),
             _ => false,
         };
-        self.visit(expr, &mut |cx, e| found |= is_local(cx, e));
+        self.visit(expr, &mut |lowering, e| found |= is_local(lowering, e));
         found
     }
 

@@ -9,10 +9,10 @@ use hx_dtype::DType;
 use hx_hir::{Expr as HirExpr, ExprId, ExprStore, Names, Pat, PatId, Resolution, StmtKind};
 use hx_tile::Scalar;
 
-use crate::cx::{Cx, Spread};
+use crate::lowering::{Lowering, Spread};
 use crate::value::{Lazy, Value};
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Finds the locals of the innermost frame that are tensors from their start. The frame must be that of the body. `None` if
     /// no parameter holds elements.
     pub(crate) fn spread(&self, root: ExprId) -> Option<Spread> {

@@ -9,14 +9,15 @@ use hx_hir::{
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{Control, Leaf, OpKind, Rounds, Scalar, Stmt};
 
-use crate::cx::{Cx, Variable};
 use crate::error::{At, Lower};
 use crate::flow::range_of_type;
 use crate::known::{Bound, Branch};
+use crate::lowering::Lowering;
 use crate::value::{Lazy, Tensor, Value};
+use crate::variables::Variable;
 use crate::whole::Whole;
 
-impl Cx<'_> {
+impl Lowering<'_> {
     pub(crate) fn stmt(&mut self, id: StmtId) -> Lower<()> {
         // An unrolled loop evaluates its body many times, so cancellation is checked at each statement.
         self.db.unwind_if_revision_cancelled();
@@ -28,7 +29,7 @@ impl Cx<'_> {
             StmtKind::Expr(expr) => self.eval(*expr).map(|_| ()),
             StmtKind::For { pat, iterable, body } => self.for_stmt(stmt, *pat, *iterable, *body),
             StmtKind::While { condition, body } => {
-                self.inside("loop", *condition, |cx| cx.while_stmt(*condition, *body))
+                self.inside("loop", *condition, |lowering| lowering.while_stmt(*condition, *body))
             }
             StmtKind::WarpGroups(roles) => self.warp_groups(roles),
             StmtKind::Measure { body, .. } => {
@@ -232,7 +233,7 @@ impl Cx<'_> {
             (Some(Variable { symbol: var, dtype: Some(dtype) }), new) => {
                 let value = self.as_number(value, new, dtype)?;
                 self.changed(&var, range_of_type(Some(dtype)));
-                self.push(Stmt::Leaf(Leaf::AssignNumber { var, value }));
+                self.output.push(Stmt::Leaf(Leaf::AssignNumber { var, value }));
             }
             (_, new) => {
                 let new = self.freeze(new);
@@ -278,7 +279,7 @@ impl Cx<'_> {
         match variable {
             Some(Variable { symbol: var, dtype }) => {
                 self.assigned(&var, &new.value, dtype);
-                self.push(Stmt::Leaf(Leaf::Assign { var, value: new.value }));
+                self.output.push(Stmt::Leaf(Leaf::Assign { var, value: new.value }));
             }
             None => {
                 let new = self.freeze(new.into_value());
@@ -331,7 +332,7 @@ impl Cx<'_> {
             let parts = (pat, iterable, body);
             return self.drawn_loop(stmt, parts, made);
         }
-        self.inside("loop", iterable, |cx| cx.counted_loop(stmt, (pat, iterable, body), range))
+        self.inside("loop", iterable, |lowering| lowering.counted_loop(stmt, (pat, iterable, body), range))
     }
 
     fn counted_loop(
@@ -374,7 +375,7 @@ impl Cx<'_> {
         let var = self.counter(pat, &start, &end);
         let (result, stmts) = self.rounds(pat, &var, body);
         if !stmts.is_empty() {
-            self.push(Stmt::Control(Control::For {
+            self.output.push(Stmt::Control(Control::For {
                 var,
                 rounds: Rounds::Range { start, end, unroll },
                 body: stmts,
@@ -389,7 +390,7 @@ impl Cx<'_> {
             Pat::Bind(name) => name.clone(),
             _ => "_".into(),
         };
-        let var = self.new_var(name);
+        let var = self.output.new_var(name);
         // `Facts::at_most` also states the lower bound 0, so it needs a known lower bound here.
         if let Some(low) = self.facts.range(start).0 {
             self.facts.at_least(var.clone(), low);
@@ -403,9 +404,9 @@ impl Cx<'_> {
 
     /// Lowers the body of a loop for a counter of the program.
     pub(crate) fn rounds(&mut self, pat: PatId, counter: &Symbol, body: ExprId) -> (Lower<()>, Vec<Stmt>) {
-        self.nested(|cx| {
-            cx.bind(pat, Value::Int(Expr::symbol(counter.clone())))?;
-            cx.eval(body).map(|_| ())
+        self.nested(|lowering| {
+            lowering.bind(pat, Value::Int(Expr::symbol(counter.clone())))?;
+            lowering.eval(body).map(|_| ())
         })
     }
 
@@ -425,25 +426,25 @@ impl Cx<'_> {
         if !computed {
             let before = self.known_now();
             let stated = self.enter_branch(&cond);
-            let (result, stmts) = self.nested(|cx| cx.eval(body).map(|_| ()));
+            let (result, stmts) = self.nested(|lowering| lowering.eval(body).map(|_| ()));
             self.leave_branch(&stated, &before);
-            self.push(Stmt::Control(Control::While { cond, body: stmts, origin }));
+            self.output.push(Stmt::Control(Control::While { cond, body: stmts, origin }));
             return result;
         }
         // The body recomputes the condition at the end of each round.
-        let again = self.new_var("again".into());
-        self.push(Stmt::Leaf(Leaf::LetNumber {
+        let again = self.output.new_var("again".into());
+        self.output.push(Stmt::Leaf(Leaf::LetNumber {
             var: again.clone(),
             value: crate::elementwise::condition(&cond),
         }));
-        let (result, stmts) = self.nested(|cx| {
-            cx.eval(body)?;
-            let value = crate::elementwise::condition(&cx.cond(condition)?);
-            cx.push(Stmt::Leaf(Leaf::AssignNumber { var: again.clone(), value }));
+        let (result, stmts) = self.nested(|lowering| {
+            lowering.eval(body)?;
+            let value = crate::elementwise::condition(&lowering.cond(condition)?);
+            lowering.output.push(Stmt::Leaf(Leaf::AssignNumber { var: again.clone(), value }));
             Ok(())
         });
         if let Value::Bool(cond) = self.number_of(&again, DType::Bool) {
-            self.push(Stmt::Control(Control::While { cond, body: stmts, origin }));
+            self.output.push(Stmt::Control(Control::While { cond, body: stmts, origin }));
         }
         result
     }
@@ -475,8 +476,8 @@ impl Cx<'_> {
         let [(a, then_end), (b, else_end)] =
             [(true, Some(then)), (false, otherwise)].map(|(holds, branch)| {
                 let stated = self.enter_branch(&if holds { cond.clone() } else { cond.clone().negate() });
-                let (value, stmts) = self.nested(|cx| match branch {
-                    Some(branch) => cx.inside("`if`", condition, |cx| cx.eval(branch)),
+                let (value, stmts) = self.nested(|lowering| match branch {
+                    Some(branch) => lowering.inside("`if`", condition, |lowering| lowering.eval(branch)),
                     None => Ok(Value::Unit),
                 });
                 let end = std::mem::take(&mut self.last_end);
@@ -487,7 +488,7 @@ impl Cx<'_> {
         self.join_known(&then_end, &else_end);
         if otherwise.is_none() {
             if !a.stmts.is_empty() {
-                self.push(Stmt::Control(Control::If { cond, then: a.stmts, otherwise: b.stmts }));
+                self.output.push(Stmt::Control(Control::If { cond, then: a.stmts, otherwise: b.stmts }));
             }
             return a.value.map(|_| Value::Unit);
         }
@@ -514,25 +515,33 @@ impl Cx<'_> {
                 self.picked(dtype, [&x.value, &y.value], (ranges, &bounds));
             then_stmts.push(then_end);
             else_stmts.push(else_end);
-            self.push(Stmt::Leaf(Leaf::Let { var, value: Expr::default() }));
-            self.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
+            self.output.push(Stmt::Leaf(Leaf::Let { var, value: Expr::default() }));
+            self.output.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
             return Ok(value);
         }
         let (a, b) = match (a, b) {
             (Ok(a), Ok(b)) => (a, b),
             (a, b) => {
-                self.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
+                self.output.push(Stmt::Control(Control::If {
+                    cond,
+                    then: then_stmts,
+                    otherwise: else_stmts,
+                }));
                 return a.and(b);
             }
         };
         if a == b {
             if !then_stmts.is_empty() || !else_stmts.is_empty() {
-                self.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
+                self.output.push(Stmt::Control(Control::If {
+                    cond,
+                    then: then_stmts,
+                    otherwise: else_stmts,
+                }));
             }
             return Ok(a);
         }
         let made = self.either(id, hint, [(then, a, &mut then_stmts), (otherwise, b, &mut else_stmts)]);
-        self.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
+        self.output.push(Stmt::Control(Control::If { cond, then: then_stmts, otherwise: else_stmts }));
         made
     }
 
@@ -554,20 +563,20 @@ impl Cx<'_> {
         if number(&a) && number(&b) {
             let dtype = dtype(&a).or(dtype(&b)).unwrap_or(crate::variable::UNTYPED);
             let (x, y) = (self.as_number(a_at, a, dtype)?, self.as_number(b_at, b, dtype)?);
-            let var = self.new_var("picked".into());
+            let var = self.output.new_var("picked".into());
             a_stmts.push(Stmt::Leaf(Leaf::AssignNumber { var: var.clone(), value: x }));
             b_stmts.push(Stmt::Leaf(Leaf::AssignNumber { var: var.clone(), value: y }));
-            self.push(Stmt::Leaf(Leaf::LetNumber {
+            self.output.push(Stmt::Leaf(Leaf::LetNumber {
                 var: var.clone(),
                 value: Scalar::Const { bits: 0, dtype },
             }));
             return Ok(self.number_of(&var, dtype));
         }
-        let shape = |cx: &Self, v: &Value| match v {
+        let shape = |lowering: &Self, v: &Value| match v {
             Value::Lazy(lazy) => Some((lazy.shape.clone(), lazy.value.dtype())),
             Value::Tensor(t) => {
                 let extents: Option<Vec<i64>> = t.shape().iter().map(Expr::as_const).collect();
-                extents.filter(|_| cx.register_of(t).is_some()).map(|shape| (shape, t.dtype))
+                extents.filter(|_| lowering.register_of(t).is_some()).map(|shape| (shape, t.dtype))
             }
             _ => None,
         };
@@ -575,12 +584,12 @@ impl Cx<'_> {
             (Some(x), Some(y)) if x == y => {
                 let (_, tensor) = self.new_register(hint.unwrap_or("picked"), x.1, x.0, id);
                 for (at, value, stmts) in [(a_at, a, a_stmts), (b_at, b, b_stmts)] {
-                    self.blocks.push(std::mem::take(stmts));
+                    self.output.open(std::mem::take(stmts));
                     let done = match value {
                         Value::Tensor(src) => self.copy_values(at, at, &src, id, &tensor),
                         lazy => self.assign_lazy(id, &tensor, at, lazy),
                     };
-                    *stmts = self.blocks.pop().unwrap_or_default();
+                    *stmts = self.output.close();
                     done?;
                 }
                 Ok(Value::Tensor(tensor))

@@ -14,18 +14,19 @@ use hx_hir::{
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Leaf, Picked, Scalar, Stmt};
 
-use crate::cx::{Cx, Variable};
 use crate::elementwise::condition;
 use crate::error::Lower;
 use crate::flow::range_of_type;
 use crate::known::{Bound, Range, joined, within};
+use crate::lowering::Lowering;
 use crate::value::{Lazy, SymView, Value};
+use crate::variables::Variable;
 use crate::whole::{state_range, width};
 
 /// The element type of a variable whose first value consists of literals only.
 pub(crate) const UNTYPED: DType = DType::F32;
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Turns the numbers that are bound outside of `exprs` and assigned inside them into variables. Call it before lowering
     /// code that runs any number of times or not at all.
     pub(crate) fn thaw(&mut self, exprs: &[ExprId]) {
@@ -56,18 +57,18 @@ impl Cx<'_> {
     /// Reports whether some call in the body of the current item writes the local: `fill(i, 0)`, `copy(t, i)`, or a function
     /// with a parameter that is `mut`. Such a local needs registers of its own, although its value is an expression.
     pub(crate) fn written_by_call(&self, pat: PatId) -> bool {
-        fn below(cx: &Cx<'_>, pat: PatId, expr: ExprId) -> bool {
-            let store = cx.store();
+        fn below(lowering: &Lowering<'_>, pat: PatId, expr: ExprId) -> bool {
+            let store = lowering.store();
             let mut found = match &store[expr] {
-                HirExpr::Call { callee, args } => cx.call_writes(pat, *callee, args),
+                HirExpr::Call { callee, args } => lowering.call_writes(pat, *callee, args),
                 HirExpr::Block(block) => block.stmts.iter().any(|&stmt| {
                     let mut found = false;
-                    store.for_each_part(stmt, &mut |part| found = found || below(cx, pat, part));
+                    store.for_each_part(stmt, &mut |part| found = found || below(lowering, pat, part));
                     found
                 }),
                 _ => false,
             };
-            store.for_each_child(expr, &mut |child| found = found || below(cx, pat, child));
+            store.for_each_child(expr, &mut |child| found = found || below(lowering, pat, child));
             found
         }
         below(self, pat, self.frame().item.body(self.db).root)
@@ -118,17 +119,17 @@ impl Cx<'_> {
         };
         let scalar = match value {
             Value::Int(value) => {
-                let symbol = self.new_var(name.into());
+                let symbol = self.output.new_var(name.into());
                 let range = self.facts.range(&value);
-                self.push(Stmt::Leaf(Leaf::Let { var: symbol.clone(), value }));
+                self.output.push(Stmt::Leaf(Leaf::Let { var: symbol.clone(), value }));
                 let now = Value::Int(Expr::symbol(symbol.clone()));
                 self.facts.set_range(&symbol, range);
                 return self.varies(pat, Variable { symbol, dtype: None }, now, depth);
             }
             Value::Scalar(Scalar::Integer { value, dtype }) if width(dtype).is_some() => {
-                let symbol = self.new_var(name.into());
+                let symbol = self.output.new_var(name.into());
                 let range = within(self.facts.range(&value), range_of_type(Some(dtype)));
-                self.push(Stmt::Leaf(Leaf::Let { var: symbol.clone(), value }));
+                self.output.push(Stmt::Leaf(Leaf::Let { var: symbol.clone(), value }));
                 let now = self.number_of(&symbol, dtype);
                 self.facts.set_range(&symbol, range);
                 return self.varies(pat, Variable { symbol, dtype: Some(dtype) }, now, depth);
@@ -138,17 +139,14 @@ impl Cx<'_> {
             Value::Bool(cond) => condition(&cond),
             _ => return,
         };
-        let (dtype, symbol) = (scalar.dtype(), self.new_var(name.into()));
-        self.push(Stmt::Leaf(Leaf::LetNumber { var: symbol.clone(), value: scalar }));
+        let (dtype, symbol) = (scalar.dtype(), self.output.new_var(name.into()));
+        self.output.push(Stmt::Leaf(Leaf::LetNumber { var: symbol.clone(), value: scalar }));
         let now = self.number_of(&symbol, dtype);
         self.varies(pat, Variable { symbol, dtype: Some(dtype) }, now, depth);
     }
 
     fn varies(&mut self, pat: PatId, variable: Variable, now: Value, depth: usize) {
-        self.variables.insert(variable.symbol.clone());
-        if let Some(dtype) = variable.dtype {
-            self.variable_types.insert(variable.symbol.clone(), dtype);
-        }
+        self.variables.add(&variable);
         let frame = self.frame_mut();
         frame.locals.insert(pat, (now, depth));
         frame.variables.insert(pat, variable);
@@ -175,8 +173,8 @@ impl Cx<'_> {
         if let Scalar::Const { bits, .. } = scalar {
             return if bits == 0 { Cond::False } else { Cond::True };
         }
-        let symbol = self.new_var("decided".into());
-        self.push(Stmt::Leaf(Leaf::LetNumber { var: symbol.clone(), value: scalar }));
+        let symbol = self.output.new_var("decided".into());
+        self.output.push(Stmt::Leaf(Leaf::LetNumber { var: symbol.clone(), value: scalar }));
         match self.number_of(&symbol, DType::Bool) {
             Value::Bool(cond) => cond,
             _ => Cond::False,
@@ -224,10 +222,10 @@ impl Cx<'_> {
         }
         let name = value.symbols().into_iter().find(|s| self.variables.contains(s));
         let name = name.map_or_else(|| "now".to_owned(), |s| format!("{s}_now"));
-        let var = self.new_var(name.into());
+        let var = self.output.new_var(name.into());
         self.keep_range(&var, &value);
         self.keep_statements(&var, &value);
-        self.push(Stmt::Leaf(Leaf::Let { var: var.clone(), value }));
+        self.output.push(Stmt::Leaf(Leaf::Let { var: var.clone(), value }));
         Expr::symbol(var)
     }
 
@@ -235,7 +233,7 @@ impl Cx<'_> {
     /// division takes many instructions, so it is computed once. Other expressions are written out at each use: they hold no register.
     pub(crate) fn as_local(&mut self, name: &str, value: Value) -> Value {
         // The header and the sizes of roles have no statements.
-        if self.scopes.is_empty() {
+        if self.scopes.all().is_empty() {
             return value;
         }
         let now = match &value {
@@ -245,7 +243,7 @@ impl Cx<'_> {
         if now.divisions().is_empty() {
             return value;
         }
-        let var = self.new_var(name.into());
+        let var = self.output.new_var(name.into());
         self.keep_range(&var, &now);
         // An upper bound implies that a symbol is not negative, unless another lower bound is known.
         let is_bounded = self.facts.range(&now).0.is_some();
@@ -256,7 +254,7 @@ impl Cx<'_> {
         } else if is_bounded {
             self.facts.at_most(var.clone(), now.clone());
         }
-        self.push(Stmt::Leaf(Leaf::Let { var: var.clone(), value: now }));
+        self.output.push(Stmt::Leaf(Leaf::Let { var: var.clone(), value: now }));
         let symbol = Expr::symbol(var);
         match value {
             Value::Scalar(Scalar::Integer { dtype, .. }) => {
@@ -282,7 +280,7 @@ impl Cx<'_> {
 
     /// Returns the current value, for a name that keeps it.
     pub(crate) fn freeze(&mut self, value: Value) -> Value {
-        if self.variables.is_empty() {
+        if self.variables.symbols().is_empty() {
             return value;
         }
         match value {
@@ -334,8 +332,8 @@ impl Cx<'_> {
                 Some(Scalar::Integer { value: self.freeze_int(value.clone()), dtype: *dtype })
             }
             Scalar::Var { var, dtype } if self.variables.contains(var) => {
-                let now = self.new_var(format!("{var}_now").into());
-                self.push(Stmt::Leaf(Leaf::LetNumber { var: now.clone(), value: leaf.clone() }));
+                let now = self.output.new_var(format!("{var}_now").into());
+                self.output.push(Stmt::Leaf(Leaf::LetNumber { var: now.clone(), value: leaf.clone() }));
                 Some(Scalar::Var { var: now, dtype: *dtype })
             }
             _ => None,
@@ -359,7 +357,7 @@ impl Cx<'_> {
         [a, b]: [&Expr; 2],
         (ranges, bounds): ([Option<Range>; 2], &[Bound]),
     ) -> (Symbol, Value, [Stmt; 2]) {
-        let var = self.new_var("picked".into());
+        let var = self.output.new_var("picked".into());
         let [x, y] = ranges;
         let range =
             joined(x.unwrap_or_else(|| self.facts.range(a)), y.unwrap_or_else(|| self.facts.range(b)));

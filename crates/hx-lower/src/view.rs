@@ -11,9 +11,9 @@ use hx_hir::{Arg, ExprId};
 use hx_index::{Atom, CmpOp, Cond, Expr, gcd};
 use hx_tile::Base;
 
-use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
 use crate::inside::{Missing, inner_modes};
+use crate::lowering::{Lowering, shape_text};
 use crate::made::{Made, MadeBy};
 use crate::stmt::permuted;
 use crate::value::{ExprTuple, SymMode, SymView, Tensor, Value};
@@ -24,7 +24,7 @@ pub(crate) struct Pad {
     made: MadeBy,
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     pub(crate) fn field(&mut self, id: ExprId, base: ExprId, name: &str) -> Lower<Value> {
         let value = match self.eval(base)? {
             Value::Lazy(lazy) => Value::Tensor(self.materialize(base, lazy, None)),
@@ -220,7 +220,7 @@ impl Cx<'_> {
                     && extent.as_const().is_none()
                     && !self.facts.proves_le(&Expr::default(), &extent)
                 {
-                    self.parts.insert(extent.clone());
+                    self.notes.add_part(extent.clone());
                 }
                 view.modes.push(SymMode { extent, ..old });
                 Ok(())
@@ -541,7 +541,7 @@ impl Cx<'_> {
                 let missing = self.not_inside(at, t, Missing { why, cond, index: false });
                 if missing.is_err()
                     && t.is_global()
-                    && let Some(error) = self.errors.last_mut()
+                    && let Some(error) = self.diagnostics.last_mut()
                 {
                     // A condition around the access would leave out a whole tile of which only some elements are outside.
                     error.help = vec!["a view that steps backwards ends at the start of the tensor; `load(gather(t, i))` reads elements in any order, and 0 outside: `i` is a register tensor of positions, as `n - 1 - index(r, 0)`".to_owned()];

@@ -16,8 +16,8 @@ use hx_index::{Expr, Facts, Width, floor_div, floor_mod};
 use hx_tile::{Leaf, Scalar, Stmt};
 
 use crate::bit_operator::on_bits;
-use crate::cx::Cx;
 use crate::error::Lower;
+use crate::lowering::Lowering;
 use crate::value::Value;
 
 /// A whole number that is the same for all threads of a block.
@@ -78,7 +78,7 @@ pub(crate) fn state_range(facts: &mut Facts, symbol: hx_index::Symbol, dtype: DT
     }
 }
 
-impl Cx<'_> {
+impl Lowering<'_> {
     /// Applies an operator to whole numbers, at least one of which has a type. Returns `None` if an operand is no whole number,
     /// or if elementwise expressions handle the operator.
     pub(crate) fn whole_apply(
@@ -292,7 +292,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Converts like [`Cx::number_as`] if the written type `ty` is a number type.
+    /// Converts like [`Lowering::number_as`] if the written type `ty` is a number type.
     pub(crate) fn number_of_type(&mut self, at: ExprId, value: Value, ty: TypeRefId) -> Lower<Value> {
         if matches!(&self.store()[ty], hx_hir::TypeRef::Named { shape: None, .. })
             && let Some(dtype) = self.element_type(ty)
@@ -307,8 +307,8 @@ impl Cx<'_> {
         match value.widened() {
             Value::Scalar(scalar) if width(scalar.dtype()).is_some() => {
                 let dtype = scalar.dtype();
-                let symbol = self.new_var("number".into());
-                self.push(Stmt::Leaf(Leaf::LetNumber { var: symbol.clone(), value: scalar }));
+                let symbol = self.output.new_var("number".into());
+                self.output.push(Stmt::Leaf(Leaf::LetNumber { var: symbol.clone(), value: scalar }));
                 Ok(self.number_of(&symbol, dtype).widened())
             }
             Value::Scalar(scalar) if scalar.dtype() == DType::U64 => {

@@ -1,0 +1,47 @@
+//! The result of lowering.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hx_index::Expr;
+use hx_tile::{Origin, ParamId, TileProgram};
+
+use crate::chunks::Chunks;
+use crate::instance::CtArgs;
+use crate::made::Made;
+use crate::origins::OriginPlace;
+
+/// The tile program of one instance, with the origins of its operations and tensors.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lowered {
+    pub program: Arc<TileProgram>,
+    pub sources: Arc<Sources>,
+}
+
+/// The arguments of a tile program, and the places in the text that it comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sources {
+    /// Indexed by [`hx_tile::Origin`].
+    pub origins: Vec<OriginPlace>,
+    /// Every compile-time parameter with its value, defaults included.
+    pub args: CtArgs,
+    /// The stores that go through registers although the text asks for boxes: the origin of each load from shared memory, and why
+    /// no box stores the tile.
+    pub unboxed: BTreeMap<Origin, String>,
+    /// The copies between two memories that move in rounds.
+    pub rounds: BTreeMap<Origin, Chunks>,
+    /// The calls that made the views of global memory, by the origin of the operation that reads a view, and by its parameter.
+    pub made: BTreeMap<Origin, Vec<(ParamId, Made)>>,
+    /// The lengths of parts of global tensors, `end - first` of `x[first..end]`, that nothing proves to be at least 0.
+    pub parts: BTreeSet<Expr>,
+}
+
+impl Sources {
+    /// Returns the call that made the view of a parameter that operations of this origin read; `None` if it is a part of the parameter
+    /// itself, or if there are several.
+    pub fn made(&self, origin: Origin, param: ParamId) -> Option<&Made> {
+        let mut own = self.made.get(&origin)?.iter().filter(|(of, _)| *of == param);
+        let (_, made) = own.next()?;
+        own.next().is_none().then_some(made)
+    }
+}

@@ -1,0 +1,78 @@
+//! What lowering remarks about the text, by the origin of the operations that it made of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hx_index::Expr;
+use hx_tile::{Base, OpKind, Origin, ParamId, TileProgram};
+
+use crate::chunks::Chunks;
+use crate::instance::CtArgs;
+use crate::lowered::{Lowered, Sources};
+use crate::made::Made;
+use crate::origins::OriginPlace;
+use crate::value::SymView;
+
+/// The remarks that [`Sources`] has beside its program.
+#[derive(Default)]
+pub(crate) struct Notes {
+    /// See [`Sources::unboxed`].
+    unboxed: BTreeMap<Origin, String>,
+    /// See [`Sources::rounds`].
+    rounds: BTreeMap<Origin, Chunks>,
+    /// See [`Sources::made`].
+    made: BTreeMap<Origin, Vec<(ParamId, Made)>>,
+    /// See [`Sources::parts`].
+    parts: BTreeSet<Expr>,
+    /// The views whose operation has not been made yet.
+    views: Vec<(ParamId, Arc<Made>)>,
+}
+
+impl Notes {
+    /// Records why a store goes through registers although the text asks for boxes.
+    pub(crate) fn add_unboxed(&mut self, at: Origin, reason: String) {
+        self.unboxed.insert(at, reason);
+    }
+
+    /// Records that a copy moves in rounds.
+    pub(crate) fn add_rounds(&mut self, at: Origin, chunks: Chunks) {
+        self.rounds.insert(at, chunks);
+    }
+
+    /// Records the length of a part of a global tensor that nothing proves to be at least 0.
+    pub(crate) fn add_part(&mut self, length: Expr) {
+        self.parts.insert(length);
+    }
+
+    /// Remembers where a view was made, until an operation reads it.
+    pub(crate) fn add_view(&mut self, view: &SymView) {
+        if let (Base::Global(param), Some(made)) = (view.base, &view.made.0) {
+            self.views.push((param, made.clone()));
+        }
+    }
+
+    /// Records where the view was made that an operation reads from global memory.
+    pub(crate) fn add_read(&mut self, kind: &OpKind, origin: Origin) {
+        let read = if let OpKind::Copy { src, .. } | OpKind::CopyAsync { src, .. } = kind {
+            src.base
+        } else if let OpKind::Atomic(atomic) = kind {
+            atomic.memory.base
+        } else {
+            return;
+        };
+        let Base::Global(param) = read else { return };
+        let Some(at) = self.views.iter().rposition(|(of, _)| *of == param) else { return };
+        let (_, made) = self.views.remove(at);
+        let known = self.made.entry(origin).or_default();
+        if !known.iter().any(|(of, other)| *of == param && *other == *made) {
+            known.push((param, (*made).clone()));
+        }
+    }
+
+    /// Returns a program with these remarks.
+    pub(crate) fn beside(self, program: TileProgram, origins: Vec<OriginPlace>, args: CtArgs) -> Lowered {
+        let Notes { unboxed, rounds, made, parts, views: _ } = self;
+        let sources = Sources { origins, args, unboxed, rounds, made, parts };
+        Lowered { program: Arc::new(program), sources: Arc::new(sources) }
+    }
+}

@@ -1,0 +1,96 @@
+//! The scopes of the program, and the one that executes the statements that are lowered now.
+
+use hx_index::Symbol;
+use hx_target::Limits;
+use hx_tile::{Scope, ScopeId};
+
+/// The scopes of the program: the block, then the roles.
+pub(crate) struct Scopes {
+    /// Indexed by [`ScopeId`]; empty until the header is evaluated.
+    all: Vec<Scope>,
+    /// The scope of the operations and tensors that are made now.
+    here: ScopeId,
+    /// The number of the group that executes the statements, if the scope has several.
+    group: Option<Symbol>,
+    /// The registers of each thread of the roles.
+    role_registers: Vec<u32>,
+}
+
+impl Scopes {
+    /// Returns the state before the header is evaluated.
+    pub(crate) fn new() -> Scopes {
+        Scopes { all: Vec::new(), here: ScopeId::BLOCK, group: None, role_registers: Vec::new() }
+    }
+
+    /// Sets the scopes of the program.
+    pub(crate) fn set(&mut self, all: Vec<Scope>) {
+        self.all = all;
+    }
+
+    /// Sets the registers of each thread of the roles.
+    pub(crate) fn set_role_registers(&mut self, registers: Vec<u32>) {
+        self.role_registers = registers;
+    }
+
+    /// Returns all scopes; none while the header is evaluated.
+    pub(crate) fn all(&self) -> &[Scope] {
+        &self.all
+    }
+
+    /// Takes all scopes, for the finished program.
+    pub(crate) fn take(&mut self) -> Vec<Scope> {
+        std::mem::take(&mut self.all)
+    }
+
+    /// Returns the scope of this number.
+    pub(crate) fn get(&self, id: ScopeId) -> &Scope {
+        &self.all[id.0 as usize]
+    }
+
+    /// Returns the number of the scope that executes the statements.
+    pub(crate) fn here(&self) -> ScopeId {
+        self.here
+    }
+
+    /// Returns the number of the group that executes the statements, if the scope has several.
+    pub(crate) fn group(&self) -> Option<&Symbol> {
+        self.group.as_ref()
+    }
+
+    /// Enters a role. `group` is the number of the executing group, if the role has several.
+    pub(crate) fn enter(&mut self, role: ScopeId, group: Option<Symbol>) {
+        (self.here, self.group) = (role, group);
+    }
+
+    /// Returns from a role to the block.
+    pub(crate) fn leave(&mut self) {
+        (self.here, self.group) = (ScopeId::BLOCK, None);
+    }
+
+    /// Returns the number of threads that execute the statements; 0 while the header is evaluated.
+    pub(crate) fn threads_here(&self) -> u32 {
+        self.threads(self.here)
+    }
+
+    fn threads(&self, id: ScopeId) -> u32 {
+        self.all.get(id.0 as usize).map_or(0, |scope| scope.threads)
+    }
+
+    /// Returns the registers of each thread when the kernel begins.
+    pub(crate) fn registers_at_entry(&self, limits: &Limits) -> u32 {
+        limits.registers_at_entry(self.threads(ScopeId::BLOCK))
+    }
+
+    /// Returns the registers of each thread of a role.
+    pub(crate) fn registers_of(&self, role: ScopeId) -> u32 {
+        self.role_registers[role.0 as usize - 1]
+    }
+
+    /// Returns the registers of each thread that executes the statements.
+    pub(crate) fn registers_here(&self, limits: &Limits) -> u32 {
+        match self.here {
+            ScopeId::BLOCK => self.registers_at_entry(limits),
+            role => self.registers_of(role),
+        }
+    }
+}
