@@ -36,7 +36,7 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
-pub use anchor::gemm::unfit_matrix_instructions;
+pub use anchor::tilings::unfit_matrix_instructions;
 pub use checks::convertible::is_convertible;
 pub use checks::size::{SPARE_REGISTERS, fits_registers, registers_of_a_thread};
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};

@@ -4,7 +4,8 @@
 use hx_target::{Addressing, GemmRow};
 use hx_tile::{TileProgram, View};
 
-use super::gemm::{Gemm, Tiling, arranged, arrangements, tile_with};
+use super::gemm::{Gemm, Tiling};
+use super::tiling::{arranged, arrangements, tile_with};
 use crate::cost;
 use crate::failure::{Failure, FailureKind};
 use crate::search::pool::Pool;

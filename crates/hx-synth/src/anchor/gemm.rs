@@ -1,15 +1,12 @@
-//! Anchors a component with matrix products at an instruction and an arrangement of warps (paper, algorithm 1, lines 7 to 11).
+//! Matrix products and their tilings, as data.
 
 use std::rc::Rc;
 
 use hx_dtype::DType;
-use hx_target::{Fragment, GemmRow, Target};
-use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, View, tile_modes};
+use hx_target::GemmRow;
+use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, View};
 
-use super::descriptor;
-use crate::distribution::{Tv, key, layout_of_table};
-use crate::failure::{Failure, FailureKind, Help};
-use crate::search::pool::Pool;
+use crate::distribution::Tv;
 
 /// A way to tile a gemm with one instruction.
 #[derive(Clone, Debug)]
@@ -59,17 +56,17 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Returns the shape of an operand's tile: its two own extents, then `batch` if there is a third mode.
-    fn tile(&self, extents: [i64; 2], batch: i64) -> Vec<i64> {
+    pub(super) fn tile(&self, extents: [i64; 2], batch: i64) -> Vec<i64> {
         extents.into_iter().chain(self.batch.map(|_| batch)).collect()
     }
 
-    fn still(&self, extent: i64) -> TileMode {
+    pub(super) fn still(&self, extent: i64) -> TileMode {
         TileMode::new(extent, self.tile([0, 0], 0))
     }
 
     /// Returns a mode of `extent` steps of `stride` along the tensor's mode `mode`. The strides are 0 if the tensor lacks a third
     /// mode; the extent is 1 then.
-    fn step(&self, extent: i64, mode: usize, stride: i64) -> TileMode {
+    pub(super) fn step(&self, extent: i64, mode: usize, stride: i64) -> TileMode {
         let mut strides = self.tile([0, 0], 0);
         if let Some(along) = strides.get_mut(mode) {
             *along = stride;
@@ -110,303 +107,6 @@ impl<'p> Gemm<'p> {
     }
 }
 
-/// Returns all ways to tile the gemm, in the order of the catalogue and of the arrangements. If B lies in shared memory,
-/// returns those by descriptor, cheapest first.
-///
-/// If an operand is widened from elements of `packed` bits, threads may also hold longer runs along K than the instruction's own.
-/// This is correct because a sum does not depend on the order of its steps.
-///
-/// # Errors
-/// `NoInstruction` if no instruction of the target computes this product with these threads, or if the pinned warps do not divide
-/// those of its scope.
-pub(crate) fn tilings(
-    program: &TileProgram,
-    gemm: &Gemm<'_>,
-    pool: &Pool,
-    packed: Option<u32>,
-) -> Result<Vec<Tiling>, Failure> {
-    let target = program.target;
-    if gemm.views[1].register().is_none() {
-        return descriptor::tilings(program, gemm, pool);
-    }
-    let Some(dtypes) = gemm.types(program) else { return Ok(vec![]) };
-    let scope = program.scope(gemm.op.scope);
-    let (threads, kind) = (i64::from(scope.threads), scope.kind.name());
-    let Shape { m, n, k, batch } = gemm.shape;
-    if let Some(pin) = gemm.pinned {
-        let (count, warps) = (pin.iter().product::<i64>(), threads / i64::from(target.limits.lanes));
-        if count < 1 || warps % count != 0 {
-            let s = if count == 1 { "" } else { "s" };
-            let pin = program.warps_text(gemm.c, pin);
-            let message =
-                format!("`warps: {pin}` are {count} warp{s}, which do not divide the {kind}'s {warps}");
-            return Err(Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id));
-        }
-    }
-    let mut out = Vec::new();
-    let mut refused = Vec::new();
-    let rows = target.rows().gemms_of(dtypes[0], dtypes[1], dtypes[2]);
-    for row in rows.filter(|row| row.suits([m, n]) && gemm.accumulates(program, row)) {
-        if let Some(why) = refusal(row, k, threads) {
-            refused.push(Help { text: why, of_warps: false });
-            continue;
-        }
-        let lanes = i64::from(row.threads);
-        let units = threads / lanes;
-        for arrangement in arrangements(units, batch) {
-            if gemm.pinned.is_some_and(|pin| !arranged(target, arrangement, pin, row)) {
-                continue;
-            }
-            let made = |run: i64| tile(row, arrangement, units, &gemm.shape, run, pool);
-            out.extend(runs(target, row, k, packed).into_iter().filter_map(made));
-        }
-        if let (Some(pin), true) = (gemm.pinned, out.is_empty()) {
-            let pin = program.warps_text(gemm.c, pin);
-            let text = format!("`warps: {pin}` does not divide the {units} warps of the {kind}");
-            refused.push(Help { text, of_warps: true });
-        }
-    }
-    if out.is_empty() {
-        let [a, b, c] = dtypes;
-        let message = if refused.is_empty() {
-            format!("no instruction of {target} multiplies {a} and {b} into {c}")
-        } else {
-            format!(
-                "no instruction of {target} multiplies {a} and {b} into {c} with K = {k} and {threads} threads"
-            )
-        };
-        let mut failure = Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id);
-        failure.help = refused;
-        return Err(failure);
-    }
-    Ok(out)
-}
-
-/// Returns why an instruction cannot compute a product of `k` steps with `threads` threads under any arrangement, or `None` if it
-/// can.
-fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
-    let (lanes, steps) = (i64::from(row.threads), row.shape[2]);
-    if threads % lanes != 0 {
-        let text = format!(
-            "`{}` is executed by {lanes} threads together, and {threads} is not a multiple",
-            row.name
-        );
-        return Some(text);
-    }
-    (k % steps != 0)
-        .then(|| format!("`{}` takes {steps} steps of K at once, and {k} is not a multiple", row.name))
-}
-
-/// Returns one reason for each matrix instruction of the product's types, if none of them can compute it. Returns an empty list
-/// if the types have no matrix instruction, or if one of them can.
-pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op) -> Vec<String> {
-    let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
-    let Some([a, b, c]) = gemm.types(program) else { return Vec::new() };
-    let rows = program.target.rows().gemms_of(a, b, c);
-    let rows = rows.filter(|row| row.threads > 1 && !row.is_swapped && gemm.accumulates(program, row));
-    let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.threads_of(op))));
-    refused.collect::<Option<Vec<String>>>().unwrap_or_default()
-}
-
-/// Returns the ways to arrange units along M, N and a batch, in increasing order. Units left over repeat the work.
-pub(crate) fn arrangements(units: i64, batch: Option<i64>) -> impl Iterator<Item = [i64; 3]> {
-    divisors(units).flat_map(move |m| {
-        divisors(units / m).flat_map(move |n| {
-            divisors(units / m / n).filter(move |l| *l <= batch.unwrap_or(1)).map(move |l| [m, n, l])
-        })
-    })
-}
-
-/// Reports whether an arrangement of units is the arrangement of warps that the user pinned. A unit of several warps counts as
-/// the arrangement of its warps in the instruction's tile. For an instruction of one thread, several units share a warp, so
-/// multiples match.
-pub(crate) fn arranged(target: Target, [m, n, batch]: [i64; 3], warps: [i64; 3], row: &GemmRow) -> bool {
-    if row.threads >= target.limits.lanes {
-        let [along_m, along_n] = row.warps(target.limits.lanes);
-        [m * along_m, n * along_n, batch] == warps
-    } else {
-        [m, n, batch].iter().zip(warps).all(|(unit, warp)| unit % warp == 0)
-    }
-}
-
-/// Returns the factors by which a thread may lengthen the instruction's own runs of neighbours along K; 1 is always among them.
-fn runs(target: Target, row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
-    let mut out = vec![1];
-    let k_modes = row.a.fragment().and_then(|a| KModes::of(a, [row.shape[0], row.shape[2]]));
-    let (Some(bits), Some(k_modes)) = (packed, k_modes) else {
-        return out;
-    };
-    let mut run = k_modes.registers;
-    while run > 1
-        && k_modes.neighbours * run * i64::from(bits) <= 8 * i64::from(target.limits.access_bytes)
-        && k % (k_modes.threads * k_modes.neighbours * run) == 0
-    {
-        out.push(run);
-        run *= 2;
-    }
-    out
-}
-
-/// The extents along K of a fragment of an operand, in the order in which it walks K: neighbours in one register, then
-/// threads, then further registers.
-#[derive(Clone, Copy, Debug)]
-struct KModes {
-    neighbours: i64,
-    threads: i64,
-    registers: i64,
-}
-
-impl KModes {
-    fn of(fragment: &Fragment, atom: [i64; 2]) -> Option<KModes> {
-        let threads = tile_modes(&fragment.layout.mode(0), &atom)?;
-        let mut along = threads.iter().filter(|m| m.strides[1] != 0 && m.extent > 1);
-        let (mode, None) = (along.next()?, along.next()) else { return None };
-        let (neighbours, threads) = (mode.strides[1], mode.extent);
-        let registers = atom[1] / (neighbours * threads);
-        (mode.strides[0] == 0 && registers * neighbours * threads == atom[1]).then_some(KModes {
-            neighbours,
-            threads,
-            registers,
-        })
-    }
-}
-
-fn divisors(n: i64) -> impl Iterator<Item = i64> {
-    (1..=n).filter(move |d| n % d == 0)
-}
-
-/// Tiles `C` as [`tile_with`] does, with an instruction that reads both operands from registers. Returns `None` also if the
-/// instruction reads an operand from shared memory.
-pub(crate) fn tile(
-    row: &'static GemmRow,
-    arrangement: [i64; 3],
-    units: i64,
-    shape: &Shape,
-    run: i64,
-    pool: &Pool,
-) -> Option<Tiling> {
-    let [a, b] = row.fragments()?;
-    tile_with(row, arrangement, units, shape, (run, [Some(a), Some(b)]), pool)
-}
-
-/// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. If the warps do not divide a
-/// row or column of tiles, the tiling covers more than the tensor. `fragments` are those of the operands in registers. Returns
-/// `None` if a fragment's layout is not made of steps along the tile.
-pub(crate) fn tile_with(
-    row: &'static GemmRow,
-    [wm, wn, wl]: [i64; 3],
-    units: i64,
-    shape: &Shape,
-    (run, [a_fragment, b_fragment]): (i64, [Option<&Fragment>; 2]),
-    pool: &Pool,
-) -> Option<Tiling> {
-    let [im, i_n, ik] = row.shape;
-    let batch = shape.batch.unwrap_or(1);
-    let issues = [ceil_div(shape.m, im * wm), ceil_div(shape.n, i_n * wn), shape.k / ik, ceil_div(batch, wl)];
-    let copies = units / (wm * wn * wl);
-    let (warps_m, warps_n) = (shape.step(wm, 0, im), shape.step(wn, 0, i_n));
-    let others = [shape.step(wl, 2, 1), shape.still(copies)];
-    let along_batch = shape.step(issues[3], 2, wl);
-    let warps =
-        |first: TileMode, second: TileMode| [first, second].into_iter().chain(others.clone()).collect();
-    // Deals the rows of A or the columns of B: `atom` of them to one instruction, `extent` of them in all. `warps` and `issue`
-    // are the modes along them.
-    let held = |fragment, atom, extent, warps, issue| {
-        let (tv, by_issue) = factor(
-            fragment,
-            shape.tile([atom, ik], 1),
-            shape.tile([extent, shape.k], batch),
-            warps,
-            [issue, along_batch.clone()],
-            (issues[2], run),
-        )?;
-        Some(Held { tv: pool.keep(tv), by_issue: pool.keep(by_issue) })
-    };
-    let a = match a_fragment {
-        Some(fragment) => {
-            let warps = warps(warps_m.clone(), shape.still(wn));
-            Some(held(fragment, im, shape.m, warps, shape.step(issues[0], 0, im * wm))?)
-        }
-        None => None,
-    };
-    let b = match b_fragment {
-        Some(fragment) => {
-            let warps = warps(shape.still(wm), warps_n);
-            Some(held(fragment, i_n, shape.n, warps, shape.step(issues[1], 0, i_n * wn))?)
-        }
-        None => None,
-    };
-    // Issues along N come first: two neighbours along N then form one fragment of the A operand of a following gemm.
-    let c = operand(
-        &row.c,
-        &shape.tile([im, i_n], 1),
-        &shape.tile([shape.m, shape.n], batch),
-        warps(warps_m, shape.step(wn, 1, i_n)),
-        [shape.step(issues[1], 1, i_n * wn), shape.step(issues[0], 0, im * wm), along_batch.clone()],
-    )?;
-    Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, c: pool.keep(c), operands: [a, b] })
-}
-
-/// Returns the layout of operand A or B, and the same layout with the values in the order in which the instructions read them.
-/// `None` if the fragment is not made of steps along the tile.
-///
-/// `steps` are the instructions along K. With `run > 1`, the values that one thread holds along K come first and contiguously:
-/// its neighbours in a register, then its registers of one instruction, then the registers of the next instruction.
-fn factor(
-    fragment: &Fragment,
-    atom: Vec<i64>,
-    shape: Vec<i64>,
-    warps: Vec<TileMode>,
-    [issue, along_batch]: [TileMode; 2],
-    (steps, run): (i64, i64),
-) -> Option<(Tv, Tv)> {
-    let along = |extent: i64, stride: i64| {
-        let mut strides = vec![0; shape.len()];
-        strides[1] = stride;
-        TileMode::new(extent, strides)
-    };
-    if run == 1 {
-        let tv = operand(fragment, &atom, &shape, warps, [issue, along(steps, atom[1]), along_batch])?;
-        return Some((tv.clone(), tv));
-    }
-    let k = KModes::of(fragment, [atom[0], atom[1]])?;
-    let (held, instructions) = (k.neighbours * run, run / k.registers);
-    let with_stride = |mode: &TileMode, stride: i64| {
-        let mut mode = mode.clone();
-        mode.strides[1] = stride;
-        mode
-    };
-    let spread = |mode: &TileMode| with_stride(mode, mode.strides[1] * run);
-    let gathered = |mode: &TileMode| match mode.strides[1] {
-        stride if stride == k.neighbours * k.threads => with_stride(mode, k.neighbours),
-        _ => mode.clone(),
-    };
-    let thread = tile_modes(&fragment.layout.mode(0), &atom)?;
-    let thread: Vec<TileMode> = thread.iter().map(spread).chain(warps).collect();
-    let value = tile_modes(&fragment.layout.mode(1), &atom)?;
-    let mut value: Vec<TileMode> = value.iter().map(gathered).collect();
-    let rounds =
-        [along(instructions, k.neighbours * k.registers), along(steps / instructions, held * k.threads)];
-    value.extend(std::iter::once(issue).chain(rounds).chain([along_batch]));
-    let by_issue = Tv::covering(&shape, thread.clone(), value.clone());
-    let inside = |mode: &TileMode| mode.strides[0] == 0 && (1..held).contains(&mode.strides[1]);
-    let rest = value.into_iter().filter(|mode| !inside(mode));
-    let value = std::iter::once(along(held, 1)).chain(rest).collect();
-    Some((Tv::covering(&shape, thread, value), by_issue))
-}
-
-fn operand(
-    fragment: &Fragment,
-    atom: &[i64],
-    shape: &[i64],
-    warps: Vec<TileMode>,
-    issues: [TileMode; 3],
-) -> Option<Tv> {
-    let thread = tile_modes(&fragment.layout.mode(0), atom)?.into_iter().chain(warps).collect();
-    let value = tile_modes(&fragment.layout.mode(1), atom)?.into_iter().chain(issues).collect();
-    Some(Tv::covering(shape, thread, value))
-}
-
 impl Tiling {
     /// Returns the accumulator with the values in the order `[value, m issue, n issue, batch issue]` in which the instructions
     /// read them, and these extents.
@@ -420,48 +120,10 @@ impl Tiling {
         (tv, [self.row.c.values(), m, n, batch])
     }
 
-    /// Reports whether the instructions can read operand C, A or B (`operand` 0, 1 or 2) from the layout `held`. `own` is the
-    /// layout that the instructions are made for. Every thread must hold the values that it holds in `own`, at positions that a
-    /// layout describes.
-    pub(crate) fn reads(&self, pool: &Pool, held: &Rc<Tv>, own: &Rc<Tv>, operand: usize) -> bool {
-        if Rc::ptr_eq(held, own) {
-            return true;
-        }
-        if pool.positions(held, own).is_none() {
-            return false;
-        }
-        let [im, i_n, ik, il] = self.issues;
-        let [a, b] = &self.operands;
-        match operand {
-            0 => {
-                let (order, extents) = self.c_by_issue();
-                is_regular(pool, held, &pool.keep(order), extents)
-            }
-            1 => a
-                .as_ref()
-                .is_some_and(|a| is_regular(pool, held, &a.by_issue, [self.row.a.values(), im, ik, il])),
-            _ => b
-                .as_ref()
-                .is_some_and(|b| is_regular(pool, held, &b.by_issue, [self.row.b.values(), i_n, ik, il])),
-        }
-    }
-
     /// Returns the number of instructions that one unit executes.
     pub(crate) fn count(&self) -> i64 {
         self.issues.iter().product()
     }
-}
-
-/// Reports whether the values of `wanted` lie in `held` at positions that a layout of these extents describes, computed once.
-fn is_regular(pool: &Pool, held: &Rc<Tv>, wanted: &Rc<Tv>, extents: [i64; 4]) -> bool {
-    let entry = ([key(held), key(wanted)], extents);
-    if let Some(known) = pool.read.borrow().get(&entry) {
-        return *known;
-    }
-    let table = pool.positions(held, wanted);
-    let regular = table.is_some_and(|table| layout_of_table(&extents, &table).is_some());
-    pool.read.borrow_mut().insert(entry, regular);
-    regular
 }
 
 pub(crate) fn ceil_div(a: i64, b: i64) -> i64 {

@@ -3,3 +3,5 @@
 pub(crate) mod copy;
 pub(crate) mod descriptor;
 pub(crate) mod gemm;
+pub(crate) mod tiling;
+pub(crate) mod tilings;

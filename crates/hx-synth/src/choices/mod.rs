@@ -15,7 +15,8 @@ use hx_tile::{
 };
 
 use crate::access::{Transfer, global};
-use crate::anchor::gemm::{Gemm, Tiling, unfit_matrix_instructions};
+use crate::anchor::gemm::{Gemm, Tiling};
+use crate::anchor::tilings::unfit_matrix_instructions;
 use crate::checks::convertible::is_convertible;
 use crate::constraints::{broadcast, component};
 use crate::distribution::layouts::Layouts;

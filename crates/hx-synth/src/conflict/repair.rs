@@ -15,7 +15,7 @@ use hx_tile::{
 
 use super::{Claim, Tries};
 use crate::access::global::param_of;
-use crate::anchor::gemm::arrangements;
+use crate::anchor::tiling::arrangements;
 use crate::checks::size::fits_registers;
 use crate::failure::{Failure, FailureKind};
 

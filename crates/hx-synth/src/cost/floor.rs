@@ -6,6 +6,7 @@ use hx_tile::{Base, Op, OpKind, TensorId, TileProgram, View};
 
 use crate::access::Transfer;
 use crate::anchor::gemm::{Gemm, ceil_div};
+use crate::anchor::tilings::tilings;
 use crate::constraints::component::UNKNOWN_TRIPS;
 use crate::cost;
 use crate::search::pool::Pool;
@@ -45,7 +46,7 @@ fn of_op(program: &TileProgram, pool: &Pool, op: &Op) -> f64 {
     let values = |tensor: TensorId| ceil_div(program.tensor(tensor).size(), i64::from(threads.max(1)));
     if let Some(gemm) = Gemm::of(program, op) {
         // A product without an instruction is reported by the search.
-        let Ok(tilings) = pool.tilings(program, &gemm, None) else { return 0.0 };
+        let Ok(tilings) = tilings(program, &gemm, pool, None) else { return 0.0 };
         let cycles = tilings.iter().map(|tiling| cost::gemm(target, tiling, threads));
         let least = cycles.fold(f64::INFINITY, f64::min);
         if least.is_finite() { least } else { 0.0 }

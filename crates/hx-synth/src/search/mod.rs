@@ -13,6 +13,7 @@ use hx_tile::{Op, OpId, OpKind, Reason, TensorId, TileMode, TileProgram};
 use crate::access::Transfer;
 use crate::anchor::copy::{coalesced, deal_plain};
 use crate::anchor::gemm::{Gemm, Tiling};
+use crate::anchor::tilings::tilings;
 use crate::constraints::component::Component;
 use crate::cost;
 use crate::distribution::Tv;
@@ -241,7 +242,7 @@ fn ways<'p>(
     let mut out = Vec::new();
     for (op, trips) in component.gemms() {
         let Some(gemm) = Gemm::of(program, op) else { continue };
-        let tilings = cx.pool.tilings(program, &gemm, packed)?;
+        let tilings = tilings(program, &gemm, cx.pool, packed)?;
         // If conflicts are mended, moves may give the gemm other tensors than the loaded ones, so their loads bound nothing.
         let own =
             if conflicts == Conflicts::Leave { component.own_loads(program, &gemm) } else { Vec::new() };

@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_target::{CopyRow, Target};
-use hx_tile::{OpId, Route, TileProgram};
+use hx_tile::{OpId, Route};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::access::Access;
 use crate::access::alignment::Alignment;
-use crate::anchor::gemm::{self, Gemm, Tiling};
+use crate::anchor::gemm::{Gemm, Tiling};
 use crate::distribution::{LayoutKey, Tv, key, layout_of_table};
 use crate::failure::Failure;
 use crate::shared::buffer::Known;
@@ -150,22 +150,21 @@ impl Pool {
         found
     }
 
-    /// Returns [`gemm::tilings`], computed once.
+    /// Returns the ways to tile a product, computed once.
     ///
     /// # Errors
-    /// As [`gemm::tilings`].
+    /// As `make`.
     pub(crate) fn tilings(
         &self,
-        program: &TileProgram,
         gemm: &Gemm<'_>,
         packed: Option<u32>,
+        make: impl FnOnce() -> Result<Vec<Tiling>, Failure>,
     ) -> Result<Tilings, Failure> {
         let tiled = (gemm.op.id, gemm.registers().map(|tensor| tensor.is_some()), packed);
         if let Some(known) = self.tilings.borrow().get(&tiled) {
             return Ok(known.clone());
         }
-        let made = gemm::tilings(program, gemm, self, packed)?;
-        let made: Tilings = made.into_iter().map(Rc::new).collect();
+        let made: Tilings = make()?.into_iter().map(Rc::new).collect();
         self.tilings.borrow_mut().insert(tiled, made.clone());
         Ok(made)
     }

@@ -6,7 +6,7 @@ use hx_index::Expr;
 use hx_target::{BulkRow, Space, SwizzleMode};
 use hx_tile::{Base, Op, OpKind, Tensor, TensorParam, View};
 
-use super::buffer::{By, Candidate, Use};
+use super::buffer::{Boxes, By, Candidate, Use};
 use super::constraint::Constraint;
 use super::demanded::Demanded;
 use super::mode::Mode;
@@ -15,24 +15,6 @@ use super::{pin_of, runs};
 use crate::access::global;
 use crate::cost;
 use crate::search::context::Cx;
-
-/// The boxes or runs of a copy.
-#[derive(Clone, Debug)]
-pub(crate) struct Boxes {
-    pub(crate) row: &'static BulkRow,
-    /// All dimensions of the tensor in global memory, the contiguous one first.
-    pub(crate) dims: Vec<usize>,
-    /// The extent of a box or run along each of `dims`.
-    pub(crate) extents: Vec<u32>,
-    /// Alignment of the start of each box or run in shared memory, in bytes.
-    pub(super) align: u32,
-    /// The mode of the tile whose boxes the blocks of a cluster deal out; `None` if each block copies the whole tile:
-    /// [`hx_tile::BulkChoice::share`].
-    pub(crate) share: Option<usize>,
-    /// The reason why each block of the cluster copies the whole tile although the copy is for all of them; `None` for other
-    /// copies.
-    pub(super) alone: Option<String>,
-}
 
 /// The widths of a box's rows, in the order in which they are tried: the width of a swizzle, or `None` for whole rows of the
 /// tile without a swizzle.

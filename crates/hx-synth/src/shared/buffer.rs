@@ -5,14 +5,13 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use hx_layout::{Layout, Swizzle};
-use hx_target::ReachRow;
+use hx_target::{BulkRow, ReachRow};
 use hx_tile::{Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
 use rustc_hash::FxHashMap;
 
-use super::boxes::Boxes;
 use super::constraint::Constraint;
+use super::issued::Issued;
 use super::measured::Measured;
-use super::operand::Issued;
 use crate::access::{Access, Transfer};
 use crate::distribution::{LayoutKey, Tv};
 use crate::failure::Failure;
@@ -50,6 +49,24 @@ pub(crate) enum By {
     Reach(usize, &'static ReachRow),
     /// By one thread, in boxes or runs.
     Boxes(Boxes),
+}
+
+/// The boxes or runs of a copy.
+#[derive(Clone, Debug)]
+pub(crate) struct Boxes {
+    pub(crate) row: &'static BulkRow,
+    /// All dimensions of the tensor in global memory, the contiguous one first.
+    pub(crate) dims: Vec<usize>,
+    /// The extent of a box or run along each of `dims`.
+    pub(crate) extents: Vec<u32>,
+    /// Alignment of the start of each box or run in shared memory, in bytes.
+    pub(super) align: u32,
+    /// The mode of the tile whose boxes the blocks of a cluster deal out; `None` if each block copies the whole tile:
+    /// [`hx_tile::BulkChoice::share`].
+    pub(crate) share: Option<usize>,
+    /// The reason why each block of the cluster copies the whole tile although the copy is for all of them; `None` for other
+    /// copies.
+    pub(super) alone: Option<String>,
 }
 
 impl By {

@@ -3,8 +3,8 @@
 use hx_target::BulkRow;
 use hx_tile::{OpKind, Tensor, View};
 
-use super::boxes::{self, Boxes};
-use super::buffer::{By, Candidate, Options, Use};
+use super::boxes;
+use super::buffer::{Boxes, By, Candidate, Options, Use};
 use super::runs;
 use crate::access::global;
 use crate::failure::{Failure, FailureKind};

@@ -9,6 +9,7 @@ mod bulk;
 mod conflicts;
 mod constraint;
 mod demanded;
+mod issued;
 mod joint;
 mod materialize;
 pub(crate) mod measured;
@@ -26,7 +27,8 @@ mod tests;
 pub(crate) use buffer::{By, Use};
 pub(crate) use constraint::Constraint;
 pub(crate) use demanded::Demanded;
-pub(crate) use operand::{Issued, is_reached};
+pub(crate) use issued::Issued;
+pub(crate) use operand::is_reached;
 #[cfg(test)]
 pub(crate) use options::solve_under;
 pub(crate) use options::{check_pins, ideal, least, least_cycles, solve};

@@ -7,8 +7,7 @@ use hx_index::Expr;
 use hx_target::{BulkRow, SwizzleMode};
 use hx_tile::{Tensor, TensorParam, View};
 
-use super::boxes::Boxes;
-use super::buffer::Use;
+use super::buffer::{Boxes, Use};
 use super::constraint::Constraint;
 use super::demanded::Demanded;
 use super::mode::Mode;

@@ -10,7 +10,8 @@ use hx_target::{Fragment, GemmRow, Operand, Target};
 use hx_tile::{Choice, OpKind, Reason, Scope, TensorId, TileProgram};
 
 use super::build::{Ops, product as gemm, register};
-use crate::anchor::gemm::{Shape, tile};
+use crate::anchor::gemm::Shape;
+use crate::anchor::tiling::tile;
 use crate::search::pool::Pool;
 use crate::{Solved, solve};
 

@@ -1,0 +1,249 @@
+//! Tiles a matrix product with one instruction in one arrangement of warps.
+
+use std::rc::Rc;
+
+use hx_target::{Fragment, GemmRow, Target};
+use hx_tile::{TileMode, tile_modes};
+
+use super::gemm::{Held, Shape, Tiling, ceil_div};
+use crate::distribution::{Tv, key, layout_of_table};
+use crate::search::pool::Pool;
+
+/// Returns the ways to arrange units along M, N and a batch, in increasing order. Units left over repeat the work.
+pub(crate) fn arrangements(units: i64, batch: Option<i64>) -> impl Iterator<Item = [i64; 3]> {
+    divisors(units).flat_map(move |m| {
+        divisors(units / m).flat_map(move |n| {
+            divisors(units / m / n).filter(move |l| *l <= batch.unwrap_or(1)).map(move |l| [m, n, l])
+        })
+    })
+}
+
+/// Reports whether an arrangement of units is the arrangement of warps that the user pinned. A unit of several warps counts as
+/// the arrangement of its warps in the instruction's tile. For an instruction of one thread, several units share a warp, so
+/// multiples match.
+pub(crate) fn arranged(target: Target, [m, n, batch]: [i64; 3], warps: [i64; 3], row: &GemmRow) -> bool {
+    if row.threads >= target.limits.lanes {
+        let [along_m, along_n] = row.warps(target.limits.lanes);
+        [m * along_m, n * along_n, batch] == warps
+    } else {
+        [m, n, batch].iter().zip(warps).all(|(unit, warp)| unit % warp == 0)
+    }
+}
+
+/// Returns the factors by which a thread may lengthen the instruction's own runs of neighbours along K; 1 is always among them.
+pub(crate) fn runs(target: Target, row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
+    let mut out = vec![1];
+    let k_modes = row.a.fragment().and_then(|a| KModes::of(a, [row.shape[0], row.shape[2]]));
+    let (Some(bits), Some(k_modes)) = (packed, k_modes) else {
+        return out;
+    };
+    let mut run = k_modes.registers;
+    while run > 1
+        && k_modes.neighbours * run * i64::from(bits) <= 8 * i64::from(target.limits.access_bytes)
+        && k % (k_modes.threads * k_modes.neighbours * run) == 0
+    {
+        out.push(run);
+        run *= 2;
+    }
+    out
+}
+
+/// The extents along K of a fragment of an operand, in the order in which it walks K: neighbours in one register, then
+/// threads, then further registers.
+#[derive(Clone, Copy, Debug)]
+struct KModes {
+    neighbours: i64,
+    threads: i64,
+    registers: i64,
+}
+
+impl KModes {
+    fn of(fragment: &Fragment, atom: [i64; 2]) -> Option<KModes> {
+        let threads = tile_modes(&fragment.layout.mode(0), &atom)?;
+        let mut along = threads.iter().filter(|m| m.strides[1] != 0 && m.extent > 1);
+        let (mode, None) = (along.next()?, along.next()) else { return None };
+        let (neighbours, threads) = (mode.strides[1], mode.extent);
+        let registers = atom[1] / (neighbours * threads);
+        (mode.strides[0] == 0 && registers * neighbours * threads == atom[1]).then_some(KModes {
+            neighbours,
+            threads,
+            registers,
+        })
+    }
+}
+
+fn divisors(n: i64) -> impl Iterator<Item = i64> {
+    (1..=n).filter(move |d| n % d == 0)
+}
+
+/// Tiles `C` as [`tile_with`] does, with an instruction that reads both operands from registers. Returns `None` also if the
+/// instruction reads an operand from shared memory.
+pub(crate) fn tile(
+    row: &'static GemmRow,
+    arrangement: [i64; 3],
+    units: i64,
+    shape: &Shape,
+    run: i64,
+    pool: &Pool,
+) -> Option<Tiling> {
+    let [a, b] = row.fragments()?;
+    tile_with(row, arrangement, units, shape, (run, [Some(a), Some(b)]), pool)
+}
+
+/// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. If the warps do not divide a
+/// row or column of tiles, the tiling covers more than the tensor. `fragments` are those of the operands in registers. Returns
+/// `None` if a fragment's layout is not made of steps along the tile.
+pub(crate) fn tile_with(
+    row: &'static GemmRow,
+    [wm, wn, wl]: [i64; 3],
+    units: i64,
+    shape: &Shape,
+    (run, [a_fragment, b_fragment]): (i64, [Option<&Fragment>; 2]),
+    pool: &Pool,
+) -> Option<Tiling> {
+    let [im, i_n, ik] = row.shape;
+    let batch = shape.batch.unwrap_or(1);
+    let issues = [ceil_div(shape.m, im * wm), ceil_div(shape.n, i_n * wn), shape.k / ik, ceil_div(batch, wl)];
+    let copies = units / (wm * wn * wl);
+    let (warps_m, warps_n) = (shape.step(wm, 0, im), shape.step(wn, 0, i_n));
+    let others = [shape.step(wl, 2, 1), shape.still(copies)];
+    let along_batch = shape.step(issues[3], 2, wl);
+    let warps =
+        |first: TileMode, second: TileMode| [first, second].into_iter().chain(others.clone()).collect();
+    // Deals the rows of A or the columns of B: `atom` of them to one instruction, `extent` of them in all. `warps` and `issue`
+    // are the modes along them.
+    let held = |fragment, atom, extent, warps, issue| {
+        let (tv, by_issue) = factor(
+            fragment,
+            shape.tile([atom, ik], 1),
+            shape.tile([extent, shape.k], batch),
+            warps,
+            [issue, along_batch.clone()],
+            (issues[2], run),
+        )?;
+        Some(Held { tv: pool.keep(tv), by_issue: pool.keep(by_issue) })
+    };
+    let a = match a_fragment {
+        Some(fragment) => {
+            let warps = warps(warps_m.clone(), shape.still(wn));
+            Some(held(fragment, im, shape.m, warps, shape.step(issues[0], 0, im * wm))?)
+        }
+        None => None,
+    };
+    let b = match b_fragment {
+        Some(fragment) => {
+            let warps = warps(shape.still(wm), warps_n);
+            Some(held(fragment, i_n, shape.n, warps, shape.step(issues[1], 0, i_n * wn))?)
+        }
+        None => None,
+    };
+    // Issues along N come first: two neighbours along N then form one fragment of the A operand of a following gemm.
+    let c = operand(
+        &row.c,
+        &shape.tile([im, i_n], 1),
+        &shape.tile([shape.m, shape.n], batch),
+        warps(warps_m, shape.step(wn, 1, i_n)),
+        [shape.step(issues[1], 1, i_n * wn), shape.step(issues[0], 0, im * wm), along_batch.clone()],
+    )?;
+    Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, c: pool.keep(c), operands: [a, b] })
+}
+
+/// Returns the layout of operand A or B, and the same layout with the values in the order in which the instructions read them.
+/// `None` if the fragment is not made of steps along the tile.
+///
+/// `steps` are the instructions along K. With `run > 1`, the values that one thread holds along K come first and contiguously:
+/// its neighbours in a register, then its registers of one instruction, then the registers of the next instruction.
+fn factor(
+    fragment: &Fragment,
+    atom: Vec<i64>,
+    shape: Vec<i64>,
+    warps: Vec<TileMode>,
+    [issue, along_batch]: [TileMode; 2],
+    (steps, run): (i64, i64),
+) -> Option<(Tv, Tv)> {
+    let along = |extent: i64, stride: i64| {
+        let mut strides = vec![0; shape.len()];
+        strides[1] = stride;
+        TileMode::new(extent, strides)
+    };
+    if run == 1 {
+        let tv = operand(fragment, &atom, &shape, warps, [issue, along(steps, atom[1]), along_batch])?;
+        return Some((tv.clone(), tv));
+    }
+    let k = KModes::of(fragment, [atom[0], atom[1]])?;
+    let (held, instructions) = (k.neighbours * run, run / k.registers);
+    let with_stride = |mode: &TileMode, stride: i64| {
+        let mut mode = mode.clone();
+        mode.strides[1] = stride;
+        mode
+    };
+    let spread = |mode: &TileMode| with_stride(mode, mode.strides[1] * run);
+    let gathered = |mode: &TileMode| match mode.strides[1] {
+        stride if stride == k.neighbours * k.threads => with_stride(mode, k.neighbours),
+        _ => mode.clone(),
+    };
+    let thread = tile_modes(&fragment.layout.mode(0), &atom)?;
+    let thread: Vec<TileMode> = thread.iter().map(spread).chain(warps).collect();
+    let value = tile_modes(&fragment.layout.mode(1), &atom)?;
+    let mut value: Vec<TileMode> = value.iter().map(gathered).collect();
+    let rounds =
+        [along(instructions, k.neighbours * k.registers), along(steps / instructions, held * k.threads)];
+    value.extend(std::iter::once(issue).chain(rounds).chain([along_batch]));
+    let by_issue = Tv::covering(&shape, thread.clone(), value.clone());
+    let inside = |mode: &TileMode| mode.strides[0] == 0 && (1..held).contains(&mode.strides[1]);
+    let rest = value.into_iter().filter(|mode| !inside(mode));
+    let value = std::iter::once(along(held, 1)).chain(rest).collect();
+    Some((Tv::covering(&shape, thread, value), by_issue))
+}
+
+fn operand(
+    fragment: &Fragment,
+    atom: &[i64],
+    shape: &[i64],
+    warps: Vec<TileMode>,
+    issues: [TileMode; 3],
+) -> Option<Tv> {
+    let thread = tile_modes(&fragment.layout.mode(0), atom)?.into_iter().chain(warps).collect();
+    let value = tile_modes(&fragment.layout.mode(1), atom)?.into_iter().chain(issues).collect();
+    Some(Tv::covering(shape, thread, value))
+}
+
+impl Tiling {
+    /// Reports whether the instructions can read operand C, A or B (`operand` 0, 1 or 2) from the layout `held`. `own` is the
+    /// layout that the instructions are made for. Every thread must hold the values that it holds in `own`, at positions that a
+    /// layout describes.
+    pub(crate) fn reads(&self, pool: &Pool, held: &Rc<Tv>, own: &Rc<Tv>, operand: usize) -> bool {
+        if Rc::ptr_eq(held, own) {
+            return true;
+        }
+        if pool.positions(held, own).is_none() {
+            return false;
+        }
+        let [im, i_n, ik, il] = self.issues;
+        let [a, b] = &self.operands;
+        match operand {
+            0 => {
+                let (order, extents) = self.c_by_issue();
+                is_regular(pool, held, &pool.keep(order), extents)
+            }
+            1 => a
+                .as_ref()
+                .is_some_and(|a| is_regular(pool, held, &a.by_issue, [self.row.a.values(), im, ik, il])),
+            _ => b
+                .as_ref()
+                .is_some_and(|b| is_regular(pool, held, &b.by_issue, [self.row.b.values(), i_n, ik, il])),
+        }
+    }
+}
+
+/// Reports whether the values of `wanted` lie in `held` at positions that a layout of these extents describes, computed once.
+fn is_regular(pool: &Pool, held: &Rc<Tv>, wanted: &Rc<Tv>, extents: [i64; 4]) -> bool {
+    let entry = ([key(held), key(wanted)], extents);
+    if let Some(known) = pool.read.borrow().get(&entry) {
+        return *known;
+    }
+    let table = pool.positions(held, wanted);
+    let regular = table.is_some_and(|table| layout_of_table(&extents, &table).is_some());
+    pool.read.borrow_mut().insert(entry, regular);
+    regular
+}
