@@ -238,24 +238,7 @@ fn broken(path: &Path, what: &str) -> HostError {
 }
 
 fn of_file(dtype: Dtype) -> Option<DType> {
-    Some(match dtype {
-        Dtype::BOOL => DType::Bool,
-        Dtype::I8 => DType::I8,
-        Dtype::I16 => DType::I16,
-        Dtype::I32 => DType::I32,
-        Dtype::I64 => DType::I64,
-        Dtype::U8 => DType::U8,
-        Dtype::U16 => DType::U16,
-        Dtype::U32 => DType::U32,
-        Dtype::U64 => DType::U64,
-        Dtype::F16 => DType::F16,
-        Dtype::BF16 => DType::Bf16,
-        Dtype::F32 => DType::F32,
-        Dtype::F64 => DType::F64,
-        Dtype::F8_E4M3 => DType::F8E4m3,
-        Dtype::F8_E5M2 => DType::F8E5m2,
-        _ => return None,
-    })
+    DType::ALL.into_iter().find(|own| in_file(*own) == Some(dtype))
 }
 
 fn in_file(dtype: DType) -> Option<Dtype> {

@@ -61,38 +61,16 @@ pub(crate) fn cannot(what: &str, path: &Path, e: &io::Error) -> HostError {
 /// If the format has no such element type, or the shape does not fit the header.
 pub fn encode(tensor: &HostTensor) -> HostResult<Vec<u8>> {
     let dtype = tensor.dtype;
-    let code = match dtype {
-        DType::Bool => "|b1",
-        DType::I8 => "|i1",
-        DType::U8 => "|u1",
-        DType::I16 => "<i2",
-        DType::I32 => "<i4",
-        DType::I64 => "<i8",
-        DType::U16 => "<u2",
-        DType::U32 => "<u4",
-        DType::U64 => "<u8",
-        DType::F16 => "<f2",
-        DType::F32 => "<f4",
-        DType::F64 => "<f8",
-        DType::Bf16
-        | DType::Tf32
-        | DType::F8E4m3
-        | DType::F8E5m2
-        | DType::I1
-        | DType::I2
-        | DType::I4
-        | DType::U1
-        | DType::U2
-        | DType::U4 => {
-            let wider = if dtype.is_float() { "f32" } else { "i8" };
-            return Err(HostError::npy(format!("the .npy format has no element type for {dtype}"))
-                .help(format!("save a wider one, which loses nothing: `cast(x, {wider})`")));
-        }
+    let Some(code) = type_code(dtype) else {
+        let wider = if dtype.is_float() { "f32" } else { "i8" };
+        return Err(HostError::npy(format!("the .npy format has no element type for {dtype}"))
+            .help(format!("save a wider one, which loses nothing: `cast(x, {wider})`")));
     };
+    let order = if dtype.bits() == 8 { '|' } else { '<' };
     let dims: Vec<String> = tensor.shape.iter().map(|n| format!("{n},")).collect();
     let shape = dims.join(" ");
     let shape = if tensor.shape.len() == 1 { &shape } else { shape.trim_end_matches(',') };
-    let mut header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({shape}), }}");
+    let mut header = format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({shape}), }}");
     // The format aligns the data to 64 bytes.
     while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
@@ -184,6 +162,34 @@ fn split_header(bytes: &[u8]) -> HostResult<(Header, &[u8])> {
     Ok((header, data))
 }
 
+/// Returns the NumPy type code of an element type, without the order of its bytes; `None` if the format lacks the type.
+fn type_code(dtype: DType) -> Option<&'static str> {
+    Some(match dtype {
+        DType::Bool => "b1",
+        DType::I8 => "i1",
+        DType::U8 => "u1",
+        DType::I16 => "i2",
+        DType::I32 => "i4",
+        DType::I64 => "i8",
+        DType::U16 => "u2",
+        DType::U32 => "u4",
+        DType::U64 => "u8",
+        DType::F16 => "f2",
+        DType::F32 => "f4",
+        DType::F64 => "f8",
+        DType::Bf16
+        | DType::Tf32
+        | DType::F8E4m3
+        | DType::F8E5m2
+        | DType::I1
+        | DType::I2
+        | DType::I4
+        | DType::U1
+        | DType::U2
+        | DType::U4 => return None,
+    })
+}
+
 /// Returns the element type of a NumPy type code, and whether its bytes are big endian.
 ///
 /// # Errors
@@ -191,31 +197,18 @@ fn split_header(bytes: &[u8]) -> HostResult<(Header, &[u8])> {
 fn element_type(descr: &str) -> HostResult<(DType, bool)> {
     let (order, kind) = descr.split_at_checked(1).unwrap_or((descr, ""));
     let big_endian = order == ">";
-    let dtype = match kind {
-        "b1" => DType::Bool,
-        "i1" => DType::I8,
-        "u1" => DType::U8,
-        "i2" => DType::I16,
-        "i4" => DType::I32,
-        "i8" => DType::I64,
-        "u2" => DType::U16,
-        "u4" => DType::U32,
-        "u8" => DType::U64,
-        "f2" => DType::F16,
-        "f4" => DType::F32,
-        "f8" => DType::F64,
-        _ => {
-            let what = match kind.chars().next() {
-                Some('O') => "pickled Python objects",
-                Some('c') => "complex numbers",
-                Some('U' | 'S' | 'a') => "strings",
-                Some('M' | 'm') => "dates",
-                Some('V') => "raw bytes (as NumPy stores bf16 and fp8 types of extensions)",
-                _ => "elements of another kind",
-            };
-            return Err(HostError::npy(format!("the element type '{descr}' is not supported: {what}"))
-                .help("save it from NumPy as float16, float32 or an integer type"));
-        }
+    let known = DType::ALL.into_iter().find(|dtype| type_code(*dtype) == Some(kind));
+    let Some(dtype) = known else {
+        let what = match kind.chars().next() {
+            Some('O') => "pickled Python objects",
+            Some('c') => "complex numbers",
+            Some('U' | 'S' | 'a') => "strings",
+            Some('M' | 'm') => "dates",
+            Some('V') => "raw bytes (as NumPy stores bf16 and fp8 types of extensions)",
+            _ => "elements of another kind",
+        };
+        return Err(HostError::npy(format!("the element type '{descr}' is not supported: {what}"))
+            .help("save it from NumPy as float16, float32 or an integer type"));
     };
     if !matches!(order, "<" | ">" | "|" | "=") || (order == "|" && dtype.bits() > 8) {
         return Err(HostError::npy(format!("the type code '{descr}' has no valid byte order")));
