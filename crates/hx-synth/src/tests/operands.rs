@@ -188,6 +188,17 @@ fn an_operation_that_is_repeated() {
 }
 
 #[test]
+fn a_fill_with_nan_is_the_one_of_the_source() {
+    let mut program = program(64);
+    let Some(Stmt::Leaf(Leaf::Op(Op { kind: OpKind::Fill { value, .. }, .. }))) = program.body.first_mut()
+    else {
+        panic!("a fill")
+    };
+    *value = f64::NAN;
+    solved(&program);
+}
+
+#[test]
 fn an_operation_with_another_operand() {
     check_changed(
         |body| {
