@@ -238,7 +238,7 @@ impl Lowering<'_> {
     /// Refuses element types whose numbers, once read, do not fit the integers of the program.
     pub(crate) fn readable(&mut self, id: ExprId, dtype: DType) -> Lower<()> {
         if dtype.is_int() && !dtype.is_signed() && dtype.bits() == 64 {
-            return self.unsupported(id, &format!("a number of type `{dtype}` read from a tensor"));
+            return self.unsupported(id, format!("a number of type `{dtype}` read from a tensor"));
         }
         Ok(())
     }

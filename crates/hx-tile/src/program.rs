@@ -322,7 +322,7 @@ pub enum OpKind {
     Assert { cond: TensorId, sides: Vec<TensorId>, message: String, uniform: bool },
 }
 
-// `value` of a fill is a literal of the source, never NaN.
+// A fill with NaN differs from itself. Then equal programs compare as different, and queries that depend on them run again.
 impl Eq for OpKind {}
 
 impl TileProgram {

@@ -113,7 +113,7 @@ pub struct Rows {
     pub ends: Vec<(usize, Expr)>,
 }
 
-// `pad` is a literal of the source, never NaN.
+// A `pad` of NaN differs from itself. Then equal programs compare as different, and queries that depend on them run again.
 impl Eq for View {}
 
 /// A mode of a view: `extent` steps of `factor` along dimension `dim` of the base.
