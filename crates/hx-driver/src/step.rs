@@ -1,8 +1,9 @@
 //! Steps through one launch of a test or of a program: runs it up to the launch, records one block, and hands the record over as
 //! a [`Stepper`].
 //!
-//! If the request names neither a kernel nor a launch, the stepper takes the launch with a fault, or the launch that wrote a wrong
-//! element. One evaluation runs first to find it.
+//! If the request names neither a kernel nor a launch, the stepper takes the launch with a fault, else the launch that wrote a
+//! wrong element, else the first one. To find it, the case is evaluated once before the recording, and a second time for a wrong
+//! element.
 
 mod integers;
 mod place;

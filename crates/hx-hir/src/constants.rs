@@ -40,7 +40,8 @@ impl Constants {
     }
 }
 
-/// Walks from the constants and functions of a file to all that they depend on, in this file and others.
+/// Returns the depth, circle and strip of each constant and function of a file, and of all that they depend on, in this file and
+/// others. Nothing is evaluated.
 #[salsa::tracked]
 pub(crate) fn constants_of(db: &dyn Db, file: SourceFile) -> Constants {
     let mut walk =

@@ -311,7 +311,7 @@ pub struct WarpRole {
     pub body: ExprId,
 }
 
-/// A pattern of a `let`, a `for`, a closure or a test's cases.
+/// A pattern of a `let`, a `for`, a closure, a test's cases or a `forall`; also the name of a warp group's index, always a `Bind`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pat {
     Missing,

@@ -22,7 +22,8 @@ pub(crate) enum Attempt {
 
 type Work = Box<dyn FnMut(Step<'_>) -> Attempt + Send>;
 
-/// The next step of a task.
+/// The argument of a task's work: `Run` tries to answer on a snapshot, and may come again if the text changed meanwhile; `Refuse`
+/// answers with an error and does not run the handler.
 pub(crate) enum Step<'a> {
     Run(&'a Snapshot),
     Refuse(Error),

@@ -27,7 +27,8 @@ pub mod codes {
     pub const UNTERMINATED_STRING: &str = "HX0002";
     /// A block comment that does not end.
     pub const UNTERMINATED_COMMENT: &str = "HX0003";
-    /// A character that no token starts with, or one that breaks the counting of lines.
+    /// A character that starts no token, a non-ASCII character in a name, or one that is forbidden everywhere: a line end that
+    /// only some tools count, or a control of the text's direction.
     pub const BAD_CHARACTER: &str = "HX0004";
     /// A character that looks like one of the language and is another.
     pub const CONFUSABLE: &str = "HX0005";

@@ -217,7 +217,7 @@ mod tests {
         let registers =
             |compiler: &Compiler, job: &CompileJob| Some(compiler.cached(job)?.kernel("k")?.registers);
         assert_eq!(registers(&compiler, &job), Some(47));
-        // Another text, architecture or compiler is not found.
+        // A job with another text, architecture or compiler finds no cached kernel.
         for other in [("texts", "sm_90a"), ("text", "sm_80")] {
             assert_eq!(registers(&compiler, &CompileJob::of_kernel(other.0, "k", other.1)), None);
         }

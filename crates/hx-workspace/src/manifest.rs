@@ -227,10 +227,10 @@ impl Manifest {
     }
 }
 
-/// Returns the absolute folder that `build.cache` names.
+/// Returns the absolute folder that `build.cache` names, without `.` and `..`; its links are not resolved.
 ///
 /// # Errors
-/// If links lead it out of both the project and the user's cache, as text.
+/// If the folder, links followed, is neither in the project nor in the user's cache folder. The error is the message for the user.
 fn cache_place(root: &Path, text: &str) -> Result<PathBuf, String> {
     let mut folder = PathBuf::new();
     for part in root.join(text).components() {

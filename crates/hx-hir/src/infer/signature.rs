@@ -10,7 +10,8 @@ use crate::{
     Resolution, TensorTy, Ty, TypeRef, TypeRefId, UnaryOp, fn_signature, kernel_signature, signature_names,
 };
 
-/// The types of a signature.
+/// The types that inference found in the signature of a kernel or function. `generics` and `params` are in the order of the
+/// declaration; all are `Ty::Error` if the signature depends on itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SignatureTypes {
     pub generics: Vec<Ty>,

@@ -247,7 +247,7 @@ impl Sum {
         Ok(())
     }
 
-    /// Returns the simplest node with this value.
+    /// Returns the simplest node with this value. A sum with a table has the constant 0.
     pub(super) fn simplest(mut self) -> Node {
         if self.uniform.is_empty() && self.varying.is_empty() {
             return match self.table {

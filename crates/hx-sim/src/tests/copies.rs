@@ -254,7 +254,8 @@ fn a_stage_is_refilled_after_all_have_read_it() {
     "#]]);
 }
 
-/// Fills the two halves of the shared tensor, one group each. Reads the first half while the second may be in flight.
+/// Fills the two halves of the shared tensor, one group of copies each. Then waits until at most `left` groups are in flight, and
+/// synchronizes the block.
 fn two_groups(left: u32) -> Staged {
     let mut p = staged();
     let (a, s) = (p.a, p.s);

@@ -321,7 +321,8 @@ pub(crate) fn part(threads: u32, values: f64, target: Target) -> f64 {
     barriers(target, threads) + part_wavefronts(target, threads, values) + shared_latency(target)
 }
 
-/// Returns the accesses to shared memory of all warps for a part whose threads store and load `values` elements each.
+/// Returns the wavefronts of shared memory of all warps while each thread stores and loads `values` elements one by one, with one
+/// wavefront for each store or load of a warp: `2 · values · warps`.
 pub(crate) fn part_wavefronts(target: Target, threads: u32, values: f64) -> f64 {
     2.0 * values * warps(target, threads)
 }

@@ -49,8 +49,8 @@ enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Use {
     Read,
-    /// Groups that write their shares of the same tile do not disturb each other. `None` for a copy, which shares with no
-    /// other.
+    /// The order of two writes does not matter if their writers and their spans are equal: each group writes its own share of the
+    /// tile. `None` for a copy, whose order with any overlapping access matters.
     Write(Option<Writer>),
     /// Atomic accesses of a flag do not race.
     Atomic,
