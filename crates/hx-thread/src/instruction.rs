@@ -28,14 +28,14 @@ pub enum Waiters {
     First,
 }
 
-/// A register array of a thread program, by position in [`ThreadProgram::registers`].
+/// A register array of a thread program, by position in [`crate::ThreadProgram::registers`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RegId(pub u32);
 
 /// Puts one element of each thread whose guard holds into the record of a print, or checks that it is true for an assertion.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Put {
-    /// The entry of the enclosing [`Log`], a position in [`ThreadProgram::log`].
+    /// The entry of the enclosing [`crate::Log`], a position in [`crate::ThreadProgram::log`].
     pub entry: u32,
     /// The element, a single value.
     pub value: Registers,
@@ -142,7 +142,7 @@ pub struct SendChunk {
     pub address: Address,
     /// The rank of the other block.
     pub block: Expr,
-    /// The barrier of the other block, a position in [`ThreadProgram::barriers`], and its stage.
+    /// The barrier of the other block, a position in [`crate::ThreadProgram::barriers`], and its stage.
     pub barrier: (u32, Expr),
 }
 

@@ -147,7 +147,7 @@ pub enum Leaf {
     Log(Log),
     Put(Put),
     /// Waits until the phase of this parity of a barrier is complete. `barrier` is a position in
-    /// [`ThreadProgram::barriers`], `index` selects one of its stages. At first, parity 1 means the phase before the
+    /// [`crate::ThreadProgram::barriers`], `index` selects one of its stages. At first, parity 1 means the phase before the
     /// first, which is complete.
     Await {
         barrier: u32,
@@ -205,7 +205,7 @@ pub enum Lanes {
 /// A single execution of a print or an assertion. Either all threads of its scope reach it together, or none does.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Log {
-    /// Position in [`ThreadProgram::log`].
+    /// Position in [`crate::ThreadProgram::log`].
     pub entry: u32,
     /// The coordinates of the elements, and the loops around the [`crate::Leaf::Put`]s of this entry, which occur nowhere else. It
     /// is empty if the entry prints a text alone.

@@ -243,7 +243,7 @@ pub struct CopyChoice {
     pub memory: Layout,
     /// `[value, issue]` → position among the values of the thread in the register tensor.
     pub register: Layout,
-    /// For each companion of the operation ([`crate::OpKind::companions`]): `[issue]` → position among the values of the thread in
+    /// For each companion of the operation (`companions` of its [description](crate::OpKind::description)): `[issue]` → position among the values of the thread in
     /// that tensor, with the modes of `register`.
     pub companions: Vec<Layout>,
     /// The shared memory through which threads get the elements that another thread's atomic access returned; `None` if no

@@ -36,7 +36,7 @@ pub struct EvalError {
 }
 
 impl EvalError {
-    /// Returns the place in the file. It is the whole item for [`At::Item`] or if the text has changed meanwhile, and empty if
+    /// Returns the place in the file. It is the whole item for [`BodyPart::Item`] or if the text has changed meanwhile, and empty if
     /// the item is gone.
     pub fn range(&self, db: &dyn Db) -> TextRange {
         let Some(item) = self.item.find(db) else { return TextRange::default() };
