@@ -8,7 +8,7 @@ use hx_target::{CopyAtom, CopyRow, Target};
 use hx_tile::{TileMode, modes_layout, tile_modes};
 
 use super::{Access, Run};
-use crate::distribution::{Placed, Tv, split_placed};
+use crate::distribution::{Placed, ThreadValueLayout, split_placed};
 
 /// Returns the access of a collective instruction, or `None` if the layout of the register tensor is not made of the
 /// instruction's fragments.
@@ -17,22 +17,27 @@ use crate::distribution::{Placed, Tv, split_placed};
 /// and *p* its memory side, the threads address *f ∘ q⁻¹ ∘ p*.
 ///
 /// The matrices that one instruction moves may lie along any of the value modes; the first modes are tried first.
-pub(crate) fn collective(target: Target, tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Option<Access> {
+pub(crate) fn collective(
+    target: Target,
+    layout: &ThreadValueLayout,
+    row: &'static CopyRow,
+    atom: &CopyAtom,
+) -> Option<Access> {
     let lanes = i64::from(row.threads);
-    let (lane_modes, warp_modes) = split_thread(&tv.thread, lanes)?;
-    if !row.is_load() && tv.thread.iter().any(|m| m.is_still() && m.extent > 1) {
+    let (lane_modes, warp_modes) = split_thread(&layout.thread, lanes)?;
+    if !row.is_load() && layout.thread.iter().any(|m| m.is_still() && m.extent > 1) {
         // Threads with equal elements would all store them, and a collective instruction cannot be restricted to one of them.
         return None;
     }
     // The values of one register word are neighbours in registers.
-    let placed = tv.placed();
+    let placed = layout.placed();
     let word = i64::from(row.word) * atom.values / (i64::from(row.bytes) * 8);
     let (in_word, rest) = split_placed(&placed, word)?;
     let inverse = atom.register.left_inverse().ok()?;
     orders(&rest).into_iter().find_map(|order| {
         let (more, issue) = split_placed(&order, atom.values / word)?;
         let values: Vec<Placed> = in_word.iter().cloned().chain(more).collect();
-        made(target, tv, row, (atom, &inverse), [&lane_modes, &warp_modes], &values, issue)
+        made(target, layout, row, (atom, &inverse), [&lane_modes, &warp_modes], &values, issue)
     })
 }
 
@@ -50,7 +55,7 @@ fn orders(modes: &[Placed]) -> Vec<Vec<Placed>> {
 /// instruction's addresses do not cover runs of `atom.access` neighbours along one dimension.
 fn made(
     target: Target,
-    tv: &Tv,
+    layout: &ThreadValueLayout,
     row: &'static CopyRow,
     (atom, inverse): (&CopyAtom, &Layout),
     [lane_modes, warp_modes]: [&[TileMode]; 2],
@@ -59,25 +64,26 @@ fn made(
 ) -> Option<Access> {
     let value_modes: Vec<TileMode> = values.iter().map(|p| p.mode.clone()).collect();
     let f = Layout::concat(&[
-        modes_layout(lane_modes, &tv.tile).ok()?,
-        modes_layout(&value_modes, &tv.tile).ok()?,
+        modes_layout(lane_modes, &layout.tile).ok()?,
+        modes_layout(&value_modes, &layout.tile).ok()?,
     ]);
     let embedded = f.ok()?.compose(inverse).ok()?;
     let contiguous = embedded.compose(&atom.memory.mode(1)).ok()?;
-    let line = tile_modes(&contiguous.coalesce(), &tv.tile)?;
+    let line = tile_modes(&contiguous.coalesce(), &layout.tile)?;
     let [line] = line.as_slice() else { return None };
     let (dim, 1) = line.along()? else { return None };
     if line.extent != atom.access {
         return None;
     }
     let addressed = embedded.compose(&atom.memory.mode(0)).ok()?;
-    let thread = tile_modes(&addressed, &tv.tile)?.into_iter().chain(warp_modes.iter().cloned()).collect();
+    let thread =
+        tile_modes(&addressed, &layout.tile)?.into_iter().chain(warp_modes.iter().cloned()).collect();
     let values = values.iter().map(|p| (p.mode.extent, p.position)).collect();
     let run = Run::plain(dim, atom.access);
     Some(Access {
         row,
         limits: target.limits(),
-        tile: tv.tile.clone(),
+        tile: layout.tile.clone(),
         thread,
         run,
         values,

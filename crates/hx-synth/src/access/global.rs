@@ -8,7 +8,7 @@ use hx_tile::{TensorParam, TileProgram, View, ViewMode};
 
 use super::alignment::{Alignment, Widest, because_of, by_way_of_bytes, parts_bytes};
 use super::{Access, Run, Transfer, vector};
-use crate::distribution::Tv;
+use crate::distribution::ThreadValueLayout;
 use crate::failure::{Failure, FailureKind};
 use crate::search::pool::Pool;
 
@@ -196,7 +196,7 @@ fn last_coordinate(view: &View) -> Vec<Expr> {
 pub(crate) fn best(
     (program, pool): (&TileProgram, &Pool),
     transfer: &Transfer<'_>,
-    tv: &Tv,
+    layout: &ThreadValueLayout,
     dtype: DType,
 ) -> Result<(Access, String), Failure> {
     let target = program.target;
@@ -205,8 +205,8 @@ pub(crate) fn best(
     let aligned = pool.alignment(transfer.op.id, || alignment(program, transfer.memory, param));
     let shape = &program.tensor(transfer.register).shape;
     let dim = aligned.run.as_ref().map_or(0, Run::dim);
-    let held = aligned.run.as_ref().map_or(1, |run| vector::held(tv, run));
-    let inside = if tv.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
+    let held = aligned.run.as_ref().map_or(1, |run| vector::held(layout, run));
+    let inside = if layout.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
     for row in transfer.rows(dtype, target) {
         let Some(atom) = row.atom(dtype) else { continue };
         if row.is_collective() || aligned.elements % atom.values != 0 || held % atom.values != 0 {
@@ -218,7 +218,7 @@ pub(crate) fn best(
         };
         // No vector may cross the tensor's edge.
         let run = run.filter(|run| run.divides(shape));
-        let Some(access) = run.and_then(|run| vector::vector(target, tv, row, run)) else { continue };
+        let Some(access) = run.and_then(|run| vector::vector(target, layout, row, run)) else { continue };
         if !vector::fills_words(&access.values, &access.issue, dtype.bits(), row.bytes) {
             continue;
         }

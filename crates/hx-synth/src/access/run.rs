@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use hx_tile::TileMode;
 
-use crate::distribution::{Placed, Tv, cut};
+use crate::distribution::{Placed, ThreadValueLayout, cut};
 
 /// The order of elements in memory as steps through the tile, the first between neighbours. A block of memory may keep the elements
 /// of a dimension out of order: in `(2, 4) : (4, 1)` the even ones come first, with the steps `4 by 2, 2 by 1`. It may also
@@ -56,13 +56,13 @@ impl Run {
     }
 
     /// Returns the run of a thread's first `width` values, or `None` if they are not `width` neighbours of one dimension.
-    pub(crate) fn leading(tv: &Tv, width: i64) -> Option<Run> {
-        let (dim, _) = tv.value.first()?.along()?;
+    pub(crate) fn leading(layout: &ThreadValueLayout, width: i64) -> Option<Run> {
+        let (dim, _) = layout.value.first()?.along()?;
         let step = |mode: &TileMode| {
             let (own, by) = mode.along()?;
             (own == dim).then_some(Step { dim, extent: mode.extent, by })
         };
-        Run { steps: tv.value.iter().map_while(step).collect() }.first(width)
+        Run { steps: layout.value.iter().map_while(step).collect() }.first(width)
     }
 
     /// Returns the dimension along which the first two elements of the run are neighbours; 0 for a run without steps.
@@ -197,12 +197,12 @@ impl Run {
 
     /// Returns a thread-value layout with the same elements in every thread, with the elements of the run first, in its
     /// order. `None` if a thread does not hold the run.
-    pub(crate) fn order(&self, tv: &Tv) -> Option<Tv> {
-        let mut rest = tv.placed();
+    pub(crate) fn order(&self, layout: &ThreadValueLayout) -> Option<ThreadValueLayout> {
+        let mut rest = layout.placed();
         let first = self.take(&mut rest)?;
         rest.sort_by_key(|placed| placed.position);
         let value = first.into_iter().chain(rest).map(|placed| placed.mode).collect();
-        Some(Tv { tile: tv.tile.clone(), thread: tv.thread.clone(), value })
+        Some(ThreadValueLayout { tile: layout.tile.clone(), thread: layout.thread.clone(), value })
     }
 }
 
@@ -232,13 +232,13 @@ fn starting_at(rest: &mut Vec<Placed>, dim: usize, step: i64) -> Option<Placed> 
 #[cfg(test)]
 mod tests {
     use super::{Run, Step};
-    use crate::distribution::Tv;
+    use crate::distribution::ThreadValueLayout;
     use hx_tile::TileMode;
 
     /// Returns a layout of 128 elements in which each thread holds one of four groups of 32.
-    fn tv() -> Tv {
+    fn layout() -> ThreadValueLayout {
         let along = |extent, step| TileMode::new(extent, vec![step]);
-        Tv::covering(&[128], vec![along(4, 32)], vec![along(32, 1)])
+        ThreadValueLayout::covering(&[128], vec![along(4, 32)], vec![along(32, 1)])
     }
 
     /// Returns the coordinate of an element of a run that begins at 0.
@@ -259,9 +259,13 @@ mod tests {
         assert_eq!(eight[..4], [[0, 0], [0, 1], [1, 0], [1, 1]]);
         assert!(first.is_box() && first.divides(&[4, 6]) && !first.divides(&[6, 4]));
         let along = |extent, strides: [i64; 2]| TileMode::new(extent, strides.to_vec());
-        let tv = Tv::covering(&[16, 16], vec![along(32, [0, 0])], vec![along(16, [0, 1]), along(16, [1, 0])]);
-        assert_eq!(crate::access::vector::held(&tv, &run), 256);
-        let ordered = first.order(&tv).unwrap();
+        let layout = ThreadValueLayout::covering(
+            &[16, 16],
+            vec![along(32, [0, 0])],
+            vec![along(16, [0, 1]), along(16, [1, 0])],
+        );
+        assert_eq!(crate::access::vector::held(&layout, &run), 256);
+        let ordered = first.order(&layout).unwrap();
         assert_eq!((0..4).map(|value| ordered.coordinate(0, value)).collect::<Vec<_>>(), eight[..4]);
     }
 
@@ -290,8 +294,8 @@ mod tests {
         assert_eq!(widths, [1, 8, 16, 32, 64, 128]);
         let eight: Vec<i64> = (0..8).map(|i| walked(&run, i)[0]).collect();
         assert_eq!(eight, [0, 2, 4, 6, 1, 3, 5, 7]);
-        assert_eq!(crate::access::vector::held(&tv(), &run), 32);
-        let ordered = run.first(32).and_then(|run| run.order(&tv())).unwrap();
+        assert_eq!(crate::access::vector::held(&layout(), &run), 32);
+        let ordered = run.first(32).and_then(|run| run.order(&layout())).unwrap();
         let held: Vec<i64> = (0..10).map(|value| ordered.coordinate(0, value)[0]).collect();
         assert_eq!(held, [0, 2, 4, 6, 1, 3, 5, 7, 8, 10]);
         assert_eq!(Run::leading(&ordered, 16), run.first(16));

@@ -5,41 +5,46 @@ use std::cell::OnceCell;
 use hx_target::{CopyRow, Target};
 
 use super::{Access, Run};
-use crate::distribution::{Placed, Tv};
+use crate::distribution::{Placed, ThreadValueLayout};
 
 /// Returns how many elements of a run each thread holds: the widest vector that its values allow. For a run in ascending order
 /// the result may exceed the run's width.
-pub(crate) fn held(tv: &Tv, run: &Run) -> i64 {
+pub(crate) fn held(layout: &ThreadValueLayout, run: &Run) -> i64 {
     if !run.is_plain() {
         let holds =
-            |width: &i64| run.first(*width).is_some_and(|first| first.take(&mut tv.placed()).is_some());
+            |width: &i64| run.first(*width).is_some_and(|first| first.take(&mut layout.placed()).is_some());
         return (1..=run.width()).rev().filter(|width| run.width() % width == 0).find(holds).unwrap_or(1);
     }
     let mut width = 1;
-    while let Some(next) = tv.value.iter().find(|m| m.along() == Some((run.dim(), width))) {
+    while let Some(next) = layout.value.iter().find(|m| m.along() == Some((run.dim(), width))) {
         width *= next.extent;
     }
     width
 }
 
 /// Returns the access that moves a run with one instruction, or `None` if the layout does not hold aligned runs.
-pub(crate) fn vector(target: Target, tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access> {
-    let mut rest = tv.placed();
+pub(crate) fn vector(
+    target: Target,
+    layout: &ThreadValueLayout,
+    row: &'static CopyRow,
+    run: Run,
+) -> Option<Access> {
+    let mut rest = layout.placed();
     let taken = run.take(&mut rest)?;
     rest.sort_by_key(|placed| placed.position);
     let mut values: Vec<(i64, i64)> = taken.iter().map(|p| (p.mode.extent, p.position)).collect();
     if values.is_empty() {
         values.push((1, 0));
     }
-    let others: Vec<&hx_tile::TileMode> = tv.thread.iter().chain(rest.iter().map(|p| &p.mode)).collect();
+    let others: Vec<&hx_tile::TileMode> = layout.thread.iter().chain(rest.iter().map(|p| &p.mode)).collect();
     if !run.may_begin(&others) {
         return None;
     }
     Some(Access {
         row,
         limits: target.limits(),
-        tile: tv.tile.clone(),
-        thread: tv.thread.clone(),
+        tile: layout.tile.clone(),
+        thread: layout.thread.clone(),
         run,
         values,
         issue: rest,

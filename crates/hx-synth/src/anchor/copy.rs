@@ -7,7 +7,7 @@ use hx_tile::{TileMode, TileProgram};
 use crate::access::alignment::Widest;
 use crate::access::{Run, Transfer, global};
 use crate::anchor::gemm::ceil_div;
-use crate::distribution::{Tv, at_warps};
+use crate::distribution::{ThreadValueLayout, at_warps};
 use crate::search::pool::Pool;
 
 /// Returns coalesced layouts of the transfer's register tensor, and the reason to report.
@@ -21,7 +21,7 @@ pub(crate) fn coalesced(
     transfer: &Transfer<'_>,
     dtype: DType,
     least: i64,
-) -> (Vec<Tv>, String) {
+) -> (Vec<ThreadValueLayout>, String) {
     let target = program.target;
     let shape = &program.tensor(transfer.register).shape;
     let (run, limit, reason) = contiguous(program, pool, transfer);
@@ -42,11 +42,11 @@ pub(crate) fn coalesced(
     let all_busy = |width: &i64| shape.iter().product::<i64>() >= threads * width;
     let mut widths = widths.into_iter().filter(fits).map(|width| width.max(least));
     let widest = widths.next().unwrap_or(least);
-    let mut ways = dealt(widest);
+    let mut layouts = dealt(widest);
     if !all_busy(&widest) {
-        ways.extend(widths.find(all_busy).map(dealt).unwrap_or_default());
+        layouts.extend(widths.find(all_busy).map(dealt).unwrap_or_default());
     }
-    (ways, reason)
+    (layouts, reason)
 }
 
 /// Returns the run to coalesce along, the widest aligned access in elements, and the reason to report.
@@ -78,7 +78,13 @@ const ANY: i64 = 1 << 20;
 
 /// Deals runs, which are boxes, one after the other along their dimension to `threads` threads, and returns the layouts with
 /// the best score, those with more threads along the dimension first. `bits` is the width of an element.
-pub(crate) fn deal(target: Target, shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv> {
+pub(crate) fn deal(
+    target: Target,
+    shape: &[i64],
+    run: &Run,
+    threads: i64,
+    bits: i64,
+) -> Vec<ThreadValueLayout> {
     let (dim, width) = (run.dim(), run.width());
     let vectors = shape[dim] / run.period(dim);
     let others = shape.iter().enumerate().filter(|(d, _)| *d != dim);
@@ -91,15 +97,21 @@ pub(crate) fn deal(target: Target, shape: &[i64], run: &Run, threads: i64, bits:
         let line = (along * width * bits / 8).min(full);
         issues * full * 2 / (line + full)
     };
-    let ways = || (1..=threads).filter(|d| threads % d == 0);
-    let best = ways().map(score).min().unwrap_or(0);
-    let ways: Vec<i64> = ways().filter(|along| score(*along) == best).collect();
-    ways.into_iter().rev().map(|along| dealt(shape, run, threads, along)).collect()
+    let divisors = || (1..=threads).filter(|d| threads % d == 0);
+    let best = divisors().map(score).min().unwrap_or(0);
+    let best: Vec<i64> = divisors().filter(|along| score(*along) == best).collect();
+    best.into_iter().rev().map(|along| dealt(shape, run, threads, along)).collect()
 }
 
 /// Deals runs so that each warp holds the elements that it holds in `held`. Returns `None` if warps share elements, or if the
 /// elements of a warp are not a box.
-pub(crate) fn deal_as_held(target: Target, shape: &[i64], run: &Run, held: &Tv, bits: i64) -> Option<Tv> {
+pub(crate) fn deal_as_held(
+    target: Target,
+    shape: &[i64],
+    run: &Run,
+    held: &ThreadValueLayout,
+    bits: i64,
+) -> Option<ThreadValueLayout> {
     let warp = i64::from(target.limits.lanes);
     let (mut lanes, mut warps) = (Vec::new(), Vec::new());
     let mut unit = 1;
@@ -119,13 +131,13 @@ pub(crate) fn deal_as_held(target: Target, shape: &[i64], run: &Run, held: &Tv, 
     }
     let own = deal(target, &part, run, warp, bits)
         .into_iter()
-        .find(|tv| tv.is_exact(&part) && tv.threads() == warp)?;
-    Some(Tv::covering(shape, own.thread.into_iter().chain(warps).collect(), own.value))
+        .find(|layout| layout.is_exact(&part) && layout.threads() == warp)?;
+    Some(ThreadValueLayout::covering(shape, own.thread.into_iter().chain(warps).collect(), own.value))
 }
 
 /// Deals runs to `along` threads along the run's dimension, then to the remaining threads along the other dimensions. If the
 /// threads do not divide the tile, some of them hold elements outside of the tensor.
-fn dealt(shape: &[i64], run: &Run, threads: i64, along: i64) -> Tv {
+fn dealt(shape: &[i64], run: &Run, threads: i64, along: i64) -> ThreadValueLayout {
     let dim = run.dim();
     let rank = shape.len();
     let mut order: Vec<usize> = vec![dim];
@@ -155,10 +167,10 @@ fn dealt(shape: &[i64], run: &Run, threads: i64, along: i64) -> Tv {
     if left > 1 {
         thread.push(TileMode::new(left, vec![0; rank]));
     }
-    Tv::covering(shape, thread, value)
+    ThreadValueLayout::covering(shape, thread, value)
 }
 
 /// Deals single elements along the last dimension: a layout that exists for every shape.
-pub(crate) fn deal_plain(shape: &[i64], threads: i64) -> Tv {
+pub(crate) fn deal_plain(shape: &[i64], threads: i64) -> ThreadValueLayout {
     dealt(shape, &Run::plain(shape.len().saturating_sub(1), 1), threads, threads)
 }

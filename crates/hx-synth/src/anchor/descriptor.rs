@@ -28,7 +28,7 @@ pub(crate) fn tilings(program: &TileProgram, gemm: &Gemm<'_>, pool: &Pool) -> Re
     let target = program.target;
     let threads = program.threads_of(gemm.op);
     let mut out: Vec<([f64; 2], Tiling)> = Vec::new();
-    for (row, arrangement, groups) in ways(program, gemm, false) {
+    for (row, arrangement, groups) in arranged_rows(program, gemm, false) {
         let fragments = [gemm.views[0].register().and(row.a.fragment()), None];
         let made = tile_with(row, arrangement, groups, &gemm.shape, (1, fragments), pool);
         // Of equal cycles, the fewest bytes of shared memory win: they leave it to the copies.
@@ -56,13 +56,17 @@ pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, loads_a: bool)
     let is_staged = |view: &View| view.register().is_none();
     is_staged(gemm.views[1])
         && (!loads_a || is_staged(gemm.views[0]))
-        && !ways(program, gemm, loads_a).is_empty()
+        && !arranged_rows(program, gemm, loads_a).is_empty()
 }
 
 /// Returns, for each way to compute the product, the instruction, its arrangement of groups along M, N and the batch, and the
 /// number of groups. With `loads_a`, A comes from registers, so its place in shared memory does not matter. Of one
 /// arrangement the list has at most [`SIZES`] instructions.
-fn ways(program: &TileProgram, gemm: &Gemm<'_>, loads_a: bool) -> Vec<(&'static GemmRow, [i64; 3], i64)> {
+fn arranged_rows(
+    program: &TileProgram,
+    gemm: &Gemm<'_>,
+    loads_a: bool,
+) -> Vec<(&'static GemmRow, [i64; 3], i64)> {
     let target = program.target;
     let (Some(types), None) = (gemm.types(program), gemm.shape.batch) else { return Vec::new() };
     let threads = i64::from(program.threads_of(gemm.op));

@@ -6,7 +6,7 @@ use hx_dtype::DType;
 use hx_target::GemmRow;
 use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, View};
 
-use crate::distribution::Tv;
+use crate::distribution::ThreadValueLayout;
 
 /// A way to tile a gemm with one instruction.
 #[derive(Clone, Debug)]
@@ -19,18 +19,18 @@ pub(crate) struct Tiling {
     pub(crate) copies: i64,
     /// Instructions of one unit along M, N, K and the batch.
     pub(crate) issues: [i64; 4],
-    pub(crate) c: Rc<Tv>,
+    pub(crate) c: Rc<ThreadValueLayout>,
     /// A and B; `None` for one that the instructions read from shared memory.
-    pub(crate) operands: [Option<Held>; 2],
+    pub(crate) operands: [Option<OperandLayout>; 2],
 }
 
 /// The layout of an operand in registers.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
-    pub(crate) tv: Rc<Tv>,
+pub(crate) struct OperandLayout {
+    pub(crate) layout: Rc<ThreadValueLayout>,
     /// The layout of the same fragments, whose values follow the order of the instructions:
     /// `[value, m issue, k issue, batch issue]` for A, `[value, n issue, k issue, batch issue]` for B.
-    pub(crate) by_issue: Rc<Tv>,
+    pub(crate) by_issue: Rc<ThreadValueLayout>,
 }
 
 /// The tensors and the shape of a gemm.
@@ -110,14 +110,14 @@ impl<'p> Gemm<'p> {
 impl Tiling {
     /// Returns the accumulator with the values in the order `[value, m issue, n issue, batch issue]` in which the instructions
     /// read them, and these extents.
-    pub(crate) fn c_by_issue(&self) -> (Tv, [i64; 4]) {
+    pub(crate) fn c_by_issue(&self) -> (ThreadValueLayout, [i64; 4]) {
         let [m, n, _, batch] = self.issues;
         let [along_m, along_n, along_batch] = [m, n, batch].map(|issues| usize::from(issues > 1));
         let (rest, batches) = self.c.value.split_at(self.c.value.len() - along_batch);
         let (atom, issues) = rest.split_at(rest.len() - along_m - along_n);
         let value = atom.iter().chain(issues.iter().rev()).chain(batches).cloned().collect();
-        let tv = Tv { tile: self.c.tile.clone(), thread: self.c.thread.clone(), value };
-        (tv, [self.row.c.values(), m, n, batch])
+        let layout = ThreadValueLayout { tile: self.c.tile.clone(), thread: self.c.thread.clone(), value };
+        (layout, [self.row.c.values(), m, n, batch])
     }
 
     /// Returns the number of instructions that one unit executes.

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use hx_target::{Fragment, GemmRow, Target};
 use hx_tile::{TileMode, tile_modes};
 
-use super::gemm::{Held, Shape, Tiling, ceil_div};
-use crate::distribution::{Tv, key, layout_of_table};
+use super::gemm::{OperandLayout, Shape, Tiling, ceil_div};
+use crate::distribution::{ThreadValueLayout, key, layout_of_table};
 use crate::search::pool::Pool;
 
 /// Returns the ways to arrange units along M, N and a batch, in increasing order. Units left over repeat the work.
@@ -112,8 +112,8 @@ pub(crate) fn tile_with(
         |first: TileMode, second: TileMode| [first, second].into_iter().chain(others.clone()).collect();
     // Deals the rows of A or the columns of B: `atom` of them to one instruction, `extent` of them in all. `warps` and `issue`
     // are the modes along them.
-    let held = |fragment, atom, extent, warps, issue| {
-        let (tv, by_issue) = factor(
+    let operand_layout = |fragment, atom, extent, warps, issue| {
+        let (layout, by_issue) = factor(
             fragment,
             shape.tile([atom, ik], 1),
             shape.tile([extent, shape.k], batch),
@@ -121,19 +121,19 @@ pub(crate) fn tile_with(
             [issue, along_batch.clone()],
             (issues[2], run),
         )?;
-        Some(Held { tv: pool.keep(tv), by_issue: pool.keep(by_issue) })
+        Some(OperandLayout { layout: pool.keep(layout), by_issue: pool.keep(by_issue) })
     };
     let a = match a_fragment {
         Some(fragment) => {
             let warps = warps(warps_m.clone(), shape.still(wn));
-            Some(held(fragment, im, shape.m, warps, shape.step(issues[0], 0, im * wm))?)
+            Some(operand_layout(fragment, im, shape.m, warps, shape.step(issues[0], 0, im * wm))?)
         }
         None => None,
     };
     let b = match b_fragment {
         Some(fragment) => {
             let warps = warps(shape.still(wm), warps_n);
-            Some(held(fragment, i_n, shape.n, warps, shape.step(issues[1], 0, i_n * wn))?)
+            Some(operand_layout(fragment, i_n, shape.n, warps, shape.step(issues[1], 0, i_n * wn))?)
         }
         None => None,
     };
@@ -160,15 +160,15 @@ fn factor(
     warps: Vec<TileMode>,
     [issue, along_batch]: [TileMode; 2],
     (steps, run): (i64, i64),
-) -> Option<(Tv, Tv)> {
+) -> Option<(ThreadValueLayout, ThreadValueLayout)> {
     let along = |extent: i64, stride: i64| {
         let mut strides = vec![0; shape.len()];
         strides[1] = stride;
         TileMode::new(extent, strides)
     };
     if run == 1 {
-        let tv = operand(fragment, &atom, &shape, warps, [issue, along(steps, atom[1]), along_batch])?;
-        return Some((tv.clone(), tv));
+        let layout = operand(fragment, &atom, &shape, warps, [issue, along(steps, atom[1]), along_batch])?;
+        return Some((layout.clone(), layout));
     }
     let k = KModes::of(fragment, [atom[0], atom[1]])?;
     let (held, instructions) = (k.neighbours * run, run / k.registers);
@@ -189,11 +189,11 @@ fn factor(
     let rounds =
         [along(instructions, k.neighbours * k.registers), along(steps / instructions, held * k.threads)];
     value.extend(std::iter::once(issue).chain(rounds).chain([along_batch]));
-    let by_issue = Tv::covering(&shape, thread.clone(), value.clone());
+    let by_issue = ThreadValueLayout::covering(&shape, thread.clone(), value.clone());
     let inside = |mode: &TileMode| mode.strides[0] == 0 && (1..held).contains(&mode.strides[1]);
     let rest = value.into_iter().filter(|mode| !inside(mode));
     let value = std::iter::once(along(held, 1)).chain(rest).collect();
-    Some((Tv::covering(&shape, thread, value), by_issue))
+    Some((ThreadValueLayout::covering(&shape, thread, value), by_issue))
 }
 
 fn operand(
@@ -202,17 +202,23 @@ fn operand(
     shape: &[i64],
     warps: Vec<TileMode>,
     issues: [TileMode; 3],
-) -> Option<Tv> {
+) -> Option<ThreadValueLayout> {
     let thread = tile_modes(&fragment.layout.mode(0), atom)?.into_iter().chain(warps).collect();
     let value = tile_modes(&fragment.layout.mode(1), atom)?.into_iter().chain(issues).collect();
-    Some(Tv::covering(shape, thread, value))
+    Some(ThreadValueLayout::covering(shape, thread, value))
 }
 
 impl Tiling {
     /// Reports whether the instructions can read operand C, A or B (`operand` 0, 1 or 2) from the layout `held`. `own` is the
     /// layout that the instructions are made for. Every thread must hold the values that it holds in `own`, at positions that a
     /// layout describes.
-    pub(crate) fn reads(&self, pool: &Pool, held: &Rc<Tv>, own: &Rc<Tv>, operand: usize) -> bool {
+    pub(crate) fn reads(
+        &self,
+        pool: &Pool,
+        held: &Rc<ThreadValueLayout>,
+        own: &Rc<ThreadValueLayout>,
+        operand: usize,
+    ) -> bool {
         if Rc::ptr_eq(held, own) {
             return true;
         }
@@ -237,7 +243,12 @@ impl Tiling {
 }
 
 /// Reports whether the values of `wanted` lie in `held` at positions that a layout of these extents describes, computed once.
-fn is_regular(pool: &Pool, held: &Rc<Tv>, wanted: &Rc<Tv>, extents: [i64; 4]) -> bool {
+fn is_regular(
+    pool: &Pool,
+    held: &Rc<ThreadValueLayout>,
+    wanted: &Rc<ThreadValueLayout>,
+    extents: [i64; 4],
+) -> bool {
     let entry = ([key(held), key(wanted)], extents);
     if let Some(known) = pool.read.borrow().get(&entry) {
         return *known;

@@ -20,10 +20,10 @@ use crate::anchor::tilings::unfit_matrix_instructions;
 use crate::checks::convertible::is_convertible;
 use crate::constraints::{broadcast, component};
 use crate::distribution::layouts::Layouts;
-use crate::distribution::{Tv, layout_of_table};
+use crate::distribution::{ThreadValueLayout, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::movement::{parts, reduce, route};
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 use crate::shared::buffer::{Buffer, Chosen};
 use crate::shared::{By, Demanded};
 use crate::{cost, shared};
@@ -33,15 +33,15 @@ use crate::{cost, shared};
 /// # Errors
 /// `Conflict` if no layout describes the positions of a fragment's values.
 pub(crate) fn gemm(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     gemm: &Gemm<'_>,
     tiling: &Tiling,
     layouts: &Layouts,
 ) -> Result<GemmChoice, Failure> {
     let [im, i_n, ik, il] = tiling.issues;
     let (c_order, c_extents) = tiling.c_by_issue();
-    let positions = |tensor: TensorId, wanted: &Rc<Tv>, extents: &[i64]| {
-        let table = cx.pool.positions(&layouts[tensor].tv, wanted);
+    let positions = |tensor: TensorId, wanted: &Rc<ThreadValueLayout>, extents: &[i64]| {
+        let table = context.pool.positions(&layouts[tensor].layout, wanted);
         table.and_then(|t| layout_of_table(extents, &t)).ok_or_else(|| {
             Failure::new(FailureKind::Conflict, "the values of a fragment lie in no regular order")
                 .at(gemm.op.id)
@@ -57,7 +57,7 @@ pub(crate) fn gemm(
         }
         // `shared` replaces the reach, once it has solved the layout of the operand's tensor.
         _ => {
-            let reach = shared::Issued::of(cx.target(), tiling.row, operand).reaches().next();
+            let reach = shared::Issued::of(context.target(), tiling.row, operand).reaches().next();
             let reach = reach.ok_or_else(|| {
                 Failure::new(FailureKind::Conflict, "the instruction reads the operand from registers only")
                     .at(gemm.op.id)
@@ -76,7 +76,7 @@ pub(crate) fn gemm(
     } else {
         String::new()
     };
-    let unfit = unfit_matrix_instructions(cx.program(), gemm.op);
+    let unfit = unfit_matrix_instructions(context.program(), gemm.op);
     let unfit = if unfit.is_empty() { String::new() } else { format!("; {}", unfit.join("; ")) };
     let text = format!(
         "lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{batch}{repeat}{size}{unfit}"
@@ -86,7 +86,7 @@ pub(crate) fn gemm(
         arrangement: tiling.arrangement,
         a: held(0, a, [tiling.row.a.values(), im, ik, il])?,
         b: held(1, b, [tiling.row.b.values(), i_n, ik, il])?,
-        c: positions(gemm.c, &cx.pool.keep(c_order), &c_extents)?,
+        c: positions(gemm.c, &context.pool.keep(c_order), &c_extents)?,
         issues: tiling.issues,
         stream: None,
         reason: Reason { text, from: vec![] },
@@ -105,16 +105,20 @@ pub(crate) fn gemm_demand(gemm: &Gemm<'_>, tiling: &Tiling) -> Demand {
     Demand { op: gemm.op.id, text: format!("with {}: {sides}", row.name) }
 }
 
-pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let program = cx.program();
+pub(crate) fn global(
+    context: &SolverContext<'_, '_>,
+    known: &Layouts,
+    solution: &mut Solution,
+) -> Result<(), Failure> {
+    let program = context.program();
     for (op, _) in program.ops(1.0) {
         let Some(transfer) = Transfer::of(op).filter(|t| t.shared().is_none()) else { continue };
         let info = program.tensor(transfer.register);
         let (access, text) =
-            global::best((program, cx.pool), &transfer, &known[transfer.register].tv, info.dtype)?;
+            global::best((program, context.pool), &transfer, &known[transfer.register].layout, info.dtype)?;
         solution.constraints.push(copy_demand(op.id, access.row));
         let choice = access.to_choice(Reason { text, from: vec![] }).map_err(|e| too_large(e.to_string()))?;
-        let choice = accompanied(cx, known, op, transfer.register, choice)?;
+        let choice = accompanied(context, known, op, transfer.register, choice)?;
         solution.choices.insert(op.id, Choice::Copy(choice));
     }
     Ok(())
@@ -125,7 +129,7 @@ pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
 /// # Errors
 /// `Conflict` if the companions and the moved elements lie in no common order.
 fn accompanied(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     known: &Layouts,
     op: &Op,
     register: TensorId,
@@ -134,13 +138,13 @@ fn accompanied(
     let issues = choice.register.mode(1);
     let extents: Vec<i64> = issues.leaves().iter().map(|leaf| leaf.0).collect();
     for companion in op.kind.description().companions {
-        let table = cx.pool.positions(&known[companion].tv, &known[register].tv);
+        let table = context.pool.positions(&known[companion].layout, &known[register].layout);
         let at = |table: Rc<[i64]>| {
             let each = (0..issues.size()).map(|i| table.get(issues.eval(i) as usize).copied());
             layout_of_table(&extents, &each.collect::<Option<Vec<i64>>>()?)
         };
         choice.companions.push(table.and_then(at).ok_or_else(|| {
-            let [index, moved] = [companion, register].map(|t| cx.program().tensor(t).name.as_str());
+            let [index, moved] = [companion, register].map(|t| context.program().tensor(t).name.as_str());
             let message = format!("`{index}` and `{moved}` lie in no common order");
             Failure::new(FailureKind::Conflict, message).at(op.id)
         })?);
@@ -157,19 +161,24 @@ fn copy_demand(op: OpId, row: &CopyRow) -> Demand {
     Demand { op, text: format!("with {}{sides}", row.name) }
 }
 
-pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let program = cx.program();
+pub(crate) fn convert(
+    context: &SolverContext<'_, '_>,
+    known: &Layouts,
+    solution: &mut Solution,
+) -> Result<(), Failure> {
+    let program = context.program();
     let target = program.target;
     for (op, _) in program.ops(1.0) {
         let OpKind::Cast { dst, src } = op.kind else { continue };
         let (d, s) = (program.tensor(dst), program.tensor(src));
         let held = match s.shape == d.shape {
-            true => Some(known[src].tv.clone()),
-            false => known[src].tv.reshaped(&s.shape, &d.shape).map(|tv| cx.pool.keep(tv)),
+            true => Some(known[src].layout.clone()),
+            false => known[src].layout.reshaped(&s.shape, &d.shape).map(|layout| context.pool.keep(layout)),
         };
         let irregular =
             || Failure::new(FailureKind::Conflict, "the values of a cast lie in no regular order").at(op.id);
-        let table = held.and_then(|held| cx.pool.positions(&held, &known[dst].tv)).ok_or_else(irregular)?;
+        let table =
+            held.and_then(|held| context.pool.positions(&held, &known[dst].layout)).ok_or_else(irregular)?;
         let row = conversion::row(&table, [s.dtype, d.dtype], target);
         // A conversion without a row is written in C++. C++ has no 8-bit floats, so these are converted by way of f32.
         if row.is_none()
@@ -203,7 +212,7 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
 /// The accesses to shared memory, and the cycles for which exchanges stall the block.
 pub(crate) struct Uses<'p> {
     of: BTreeMap<TensorId, Vec<shared::Use<'p>>>,
-    held_up: BTreeMap<OpId, f64>,
+    exchange_cycles: BTreeMap<OpId, f64>,
 }
 
 impl Uses<'_> {
@@ -211,8 +220,8 @@ impl Uses<'_> {
     ///
     /// # Errors
     /// The failure of a use that no instruction serves.
-    pub(crate) fn least_cycles(&self, cx: &Cx<'_, '_>, limit: f64) -> Result<f64, Failure> {
-        let least = |(tensor, uses): (&TensorId, &Vec<_>)| shared::least_cycles(cx, *tensor, uses);
+    pub(crate) fn least_cycles(&self, context: &SolverContext<'_, '_>, limit: f64) -> Result<f64, Failure> {
+        let least = |(tensor, uses): (&TensorId, &Vec<_>)| shared::least_cycles(context, *tensor, uses);
         if limit.is_finite() { self.of.iter().map(least).sum() } else { Ok(0.0) }
     }
 
@@ -220,13 +229,17 @@ impl Uses<'_> {
     ///
     /// # Errors
     /// The failure of an exchange that no instruction serves.
-    pub(crate) fn note_exchanges(&self, cx: &Cx<'_, '_>, known: &Layouts) -> Result<(), Failure> {
-        for (op, trips) in cx.program().ops(component::UNKNOWN_TRIPS) {
+    pub(crate) fn note_exchanges(
+        &self,
+        context: &SolverContext<'_, '_>,
+        known: &Layouts,
+    ) -> Result<(), Failure> {
+        for (op, trips) in context.program().ops(component::UNKNOWN_TRIPS) {
             let OpKind::Rearrange { dst, src, through: Some(tensor) } = op.kind else { continue };
             let Some(uses) = self.of.get(&tensor) else { continue };
-            let least = shared::least_cycles(cx, tensor, uses)?;
-            let exchange = route::exchange_of(cx, known, [dst, src], trips);
-            cx.pool.exchanges.borrow_mut().insert(exchange, least);
+            let least = shared::least_cycles(context, tensor, uses)?;
+            let exchange = route::exchange_of(context, known, [dst, src], trips);
+            context.pool.exchanges.borrow_mut().insert(exchange, least);
         }
         Ok(())
     }
@@ -241,19 +254,19 @@ pub(crate) type Rows = BTreeMap<OpId, &'static GemmRow>;
 /// # Errors
 /// `NoInstruction` if no instruction makes a copy between registers and shared memory.
 pub(crate) fn uses<'p>(
-    cx: &Cx<'_, 'p>,
+    context: &SolverContext<'_, 'p>,
     known: &Layouts,
     rows: &Rows,
     solution: &mut Solution,
 ) -> Result<Uses<'p>, Failure> {
-    let target = cx.target();
-    let program = cx.program();
+    let target = context.target();
+    let program = context.program();
     let ops = program.ops(component::UNKNOWN_TRIPS);
     let mut uses: BTreeMap<TensorId, Vec<shared::Use<'_>>> = BTreeMap::new();
     for tensor in program.tensor_ids().filter(|t| program.tensor(*t).allocation() == Allocation::Launch) {
         uses.insert(tensor, Vec::new());
     }
-    let mut held_up: BTreeMap<OpId, f64> = BTreeMap::new();
+    let mut exchange_cycles: BTreeMap<OpId, f64> = BTreeMap::new();
     for (op, trips) in ops {
         if let OpKind::CopyAsync { src, dst, .. } = &op.kind {
             let hx_tile::Base::Shared(tensor) = dst.base else { continue };
@@ -264,28 +277,28 @@ pub(crate) fn uses<'p>(
         } else if let OpKind::Rearrange { dst, src, through: Some(tensor) } = op.kind {
             let view = || View::whole(Base::Shared(tensor), &program.tensor(tensor).shape);
             let ends = [(src, false), (dst, true)];
-            let uses_here =
-                ends.map(|(t, reads)| shared::Use::exchange(op, view(), known[t].tv.clone(), reads, trips));
+            let uses_here = ends
+                .map(|(t, reads)| shared::Use::exchange(op, view(), known[t].layout.clone(), reads, trips));
             uses.entry(tensor).or_default().extend(uses_here);
-            let cycles = trips * cost::held_up(target, program.threads_of(op), cx.drain);
+            let cycles = trips * cost::held_up(target, program.threads_of(op), context.drain);
             solution.cost += cycles;
-            held_up.insert(op.id, cycles);
+            exchange_cycles.insert(op.id, cycles);
         } else if let (OpKind::Gemm { a, b, .. }, Some(row)) = (&op.kind, rows.get(&op.id)) {
             for (operand, view) in [&a.view, &b.view].into_iter().enumerate() {
                 let Base::Shared(tensor) = view.base else { continue };
-                let issued = shared::Issued::of(cx.target(), row, operand);
+                let issued = shared::Issued::of(context.target(), row, operand);
                 uses.entry(tensor).or_default().push(shared::Use::operand(op, view, issued, trips));
             }
         } else if let Some(transfer) = Transfer::of(op)
             && let Some(tensor) = transfer.shared()
         {
-            let tv = known[transfer.register].tv.clone();
-            let used = shared::Use::register(program, transfer, tv, trips);
-            solution.cost -= trips * shared::ideal(cx, tensor, &used)?;
+            let layout = known[transfer.register].layout.clone();
+            let used = shared::Use::register(program, transfer, layout, trips);
+            solution.cost -= trips * shared::ideal(context, tensor, &used)?;
             uses.entry(tensor).or_default().push(used);
         }
     }
-    Ok(Uses { of: uses, held_up })
+    Ok(Uses { of: uses, exchange_cycles })
 }
 
 /// Solves the layouts of shared memory with the instructions of their accesses. Returns false if the solution takes `limit`
@@ -294,28 +307,29 @@ pub(crate) fn uses<'p>(
 /// # Errors
 /// The failure of the first tensor that no layout serves, or `Cancelled`.
 pub(crate) fn shared(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     known: &Layouts,
     uses: Uses<'_>,
     limit: f64,
     solution: &mut Solution,
 ) -> Result<bool, Failure> {
-    let program = cx.program();
+    let program = context.program();
     // Lower bound on the cycles of the buffers without a layout so far.
-    let mut open = uses.least_cycles(cx, limit)?;
-    let Uses { of: uses, held_up } = uses;
+    let mut open = uses.least_cycles(context, limit)?;
+    let Uses { of: uses, exchange_cycles } = uses;
     let mut items = Vec::new();
     for (tensor, uses) in uses {
         let name = &program.tensor(tensor).name;
         let demand =
             |op, constraint: &shared::Constraint| Demand { op, text: format!("m_{name} = {constraint}") };
         if limit.is_finite() {
-            open -= shared::least_cycles(cx, tensor, &uses)?;
+            open -= shared::least_cycles(context, tensor, &uses)?;
         }
-        let buffer = shared::solve(cx, tensor, &uses, limit - solution.cost - open).inspect_err(|_| {
-            let least = shared::least(cx, tensor, &uses);
-            solution.constraints.extend(least.iter().map(|(op, constraint)| demand(*op, constraint)));
-        })?;
+        let buffer =
+            shared::solve(context, tensor, &uses, limit - solution.cost - open).inspect_err(|_| {
+                let least = shared::least(context, tensor, &uses);
+                solution.constraints.extend(least.iter().map(|(op, constraint)| demand(*op, constraint)));
+            })?;
         let Some(buffer) = buffer else { return Ok(false) };
         for chosen in &buffer.accesses {
             let Chosen { op, constraint, .. } = chosen;
@@ -323,8 +337,8 @@ pub(crate) fn shared(
                 solution.constraints.push(copy_demand(*op, access.row));
             }
             solution.constraints.push(demand(*op, constraint));
-            let cycles = held_up.get(op).copied().unwrap_or(0.0) + buffer.cost;
-            accessed(cx, known, chosen, cycles, solution)?;
+            let cycles = exchange_cycles.get(op).copied().unwrap_or(0.0) + buffer.cost;
+            accessed(context, known, chosen, cycles, solution)?;
         }
         solution.cost += buffer.cost;
         solution.unexplored += buffer.left;
@@ -333,7 +347,8 @@ pub(crate) fn shared(
         if copies > 1 {
             // Every group begins at a whole block of the swizzle, so that it has the layout of the first.
             buffer.bytes =
-                buffer.bytes.next_multiple_of(shared::align(cx.target().limits()).max(buffer.block)) * copies;
+                buffer.bytes.next_multiple_of(shared::align(context.target().limits()).max(buffer.block))
+                    * copies;
         }
         items.push(shared::Item { tensor, bytes: buffer.bytes, block: buffer.block });
         let text = agreement(program, solution, &buffer);
@@ -355,7 +370,7 @@ pub(crate) fn shared(
 /// # Errors
 /// The failure of an access whose layout is too large, or that has no common order with its companions.
 fn accessed(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     known: &Layouts,
     Chosen { op, by, conflicts, why, .. }: &Chosen,
     cycles: f64,
@@ -373,13 +388,13 @@ fn accessed(
         By::Access(access) => {
             let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
             choice.conflicts = Some(*conflicts);
-            if let Some(OpKind::Rearrange { dst, src, .. }) = cx.program().op(*op).map(|op| &op.kind) {
-                exchanged(cx, known, *op, [*dst, *src], choice, cycles, solution);
+            if let Some(OpKind::Rearrange { dst, src, .. }) = context.program().op(*op).map(|op| &op.kind) {
+                exchanged(context, known, *op, [*dst, *src], choice, cycles, solution);
             } else {
-                let of = cx.program().op(*op);
+                let of = context.program().op(*op);
                 let transfer = of.and_then(|of| Some((of, Transfer::of(of)?.register)));
                 let choice = match transfer {
-                    Some((of, register)) => accompanied(cx, known, of, register, choice)?,
+                    Some((of, register)) => accompanied(context, known, of, register, choice)?,
                     None => choice,
                 };
                 solution.choices.insert(*op, Choice::Copy(choice));
@@ -451,7 +466,7 @@ fn unplaced(buffer: Buffer, text: String) -> SharedLayout {
 
 /// Adds one access of an exchange to the solution: the first call adds its store, the second its load.
 fn exchanged(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     known: &Layouts,
     op: OpId,
     [dst, src]: [TensorId; 2],
@@ -464,7 +479,7 @@ fn exchanged(
         return;
     };
     let route = Route::Shared { store: Box::new(store), load: Box::new(copy) };
-    let reason = Reason { text: route::differs(cx, known, [dst, src]), from: vec![] };
+    let reason = Reason { text: route::differs(context, known, [dst, src]), from: vec![] };
     solution.choices.insert(op, Choice::Rearrange(RearrangeChoice { route, cycles, reason }));
 }
 
@@ -497,16 +512,20 @@ pub(crate) fn fits(program: &TileProgram, solution: &Solution) -> Result<(), Fai
     Ok(())
 }
 
-pub(crate) fn map(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let program = cx.program();
+pub(crate) fn map(
+    context: &SolverContext<'_, '_>,
+    known: &Layouts,
+    solution: &mut Solution,
+) -> Result<(), Failure> {
+    let program = context.program();
     for (op, _) in program.ops(1.0) {
         let OpKind::Map(map) = &op.kind else { continue };
-        let dst = &known[map.dst].tv;
+        let dst = &known[map.dst].layout;
         let extents: Vec<i64> = dst.value.iter().map(|m| m.extent).collect();
         let mut inputs = Vec::new();
         for input in &map.inputs {
-            let wanted = cx.pool.project_values(dst, &broadcast(program, map, *input));
-            let table = cx.pool.positions(&known[*input].tv, &wanted);
+            let wanted = context.pool.project_values(dst, &broadcast(program, map, *input));
+            let table = context.pool.positions(&known[*input].layout, &wanted);
             inputs.push(table.and_then(|t| layout_of_table(&extents, &t)).ok_or_else(|| {
                 let message = "the operands of this expression lie in no common order";
                 Failure::new(FailureKind::Conflict, message).at(op.id)
@@ -521,12 +540,16 @@ pub(crate) fn map(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> 
     Ok(())
 }
 
-pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let program = cx.program();
+pub(crate) fn reduce(
+    context: &SolverContext<'_, '_>,
+    known: &Layouts,
+    solution: &mut Solution,
+) -> Result<(), Failure> {
+    let program = context.program();
     // Each reduction begins with a barrier of its scope, so all reductions of a scope share one place for scratch memory. No
     // barrier separates the reductions of two scopes, so their places are disjoint.
     for scope in program.scopes_within(ScopeId::BLOCK) {
-        let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target().limits()));
+        let offset = solution.shared_bytes.next_multiple_of(shared::align(context.target().limits()));
         for (op, _) in program.ops(1.0).into_iter().filter(|(op, _)| op.scope == scope) {
             let OpKind::Reduce { dst, src, axis, .. } = op.kind else { continue };
             let choice = reduce::choice(program, op, [dst, src], axis, known, offset)?;
@@ -539,10 +562,14 @@ pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
     Ok(())
 }
 
-pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let program = cx.program();
+pub(crate) fn parts(
+    context: &SolverContext<'_, '_>,
+    known: &Layouts,
+    solution: &mut Solution,
+) -> Result<(), Failure> {
+    let program = context.program();
     for (op, _) in program.ops(1.0) {
-        let offset = solution.shared_bytes.next_multiple_of(shared::align(cx.target().limits()));
+        let offset = solution.shared_bytes.next_multiple_of(shared::align(context.target().limits()));
         if let OpKind::Atomic(atomic) = &op.kind {
             let spread = parts::spread(program, op, atomic, known, offset);
             if let Some(Choice::Copy(choice)) = solution.choices.get_mut(&op.id) {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_tile::{Base, Map, Op, OpId, OpKind, TensorId, TileProgram, View};
 
 use crate::access::Run;
-use crate::distribution::Tv;
+use crate::distribution::ThreadValueLayout;
 use crate::distribution::layouts::Layouts;
 
 /// A constraint on layouts. *f* is the thread-value layout of a register tensor, *m* the layout of a memory.
@@ -108,8 +108,8 @@ impl<'p> System<'p> {
     /// Derives the layout of a tensor that has none from a narrower tensor: its reduction, or an operand that is broadcast to
     /// it. Lifts only a tensor that neither a copy, a gemm nor a pin deals. Returns the tensor with the largest narrow tensor,
     /// its layout and the operation, or `None` if there is no such tensor.
-    pub(crate) fn lift(&self, known: &Layouts) -> Option<(TensorId, Tv, OpId)> {
-        let mut best: Option<(i64, (TensorId, Tv, OpId))> = None;
+    pub(crate) fn lift(&self, known: &Layouts) -> Option<(TensorId, ThreadValueLayout, OpId)> {
+        let mut best: Option<(i64, (TensorId, ThreadValueLayout, OpId))> = None;
         for demanded in &self.constraints {
             let Constraint::Project { from, to, axes } = &demanded.constraint else { continue };
             let (None, Some(narrow), Some(op)) = (known.get(*from), known.get(*to), demanded.op) else {
@@ -120,13 +120,13 @@ impl<'p> System<'p> {
             }
             let size = self.program.tensor(*to).size();
             if best.as_ref().is_none_or(|(largest, _)| size > *largest) {
-                let tv = crate::movement::parts::lifted(
+                let layout = crate::movement::parts::lifted(
                     self.program.target,
-                    &narrow.tv,
+                    &narrow.layout,
                     &self.program.tensor(*from).shape,
                     axes,
                 );
-                best = Some((size, (*from, tv, op)));
+                best = Some((size, (*from, layout, op)));
             }
         }
         best.map(|(_, found)| found)

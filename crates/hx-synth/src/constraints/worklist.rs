@@ -7,8 +7,8 @@ use hx_tile::{OpId, Reason, TensorId};
 
 use super::{Constraint, System};
 use crate::access::vector;
-use crate::distribution::Tv;
-use crate::distribution::layouts::{Known, Layouts};
+use crate::distribution::ThreadValueLayout;
+use crate::distribution::layouts::{Layouts, ReasonedLayout};
 use crate::edits::Move;
 use crate::failure::{Failure, FailureKind};
 use crate::movement::parts;
@@ -17,7 +17,7 @@ use crate::search::pool::Pool;
 /// The effect of a constraint on the layouts known so far: none, the layout of a further tensor, or a contradiction.
 enum Fired {
     Nothing,
-    Follows(TensorId, Known),
+    Follows(TensorId, ReasonedLayout),
     Conflict,
 }
 
@@ -54,8 +54,8 @@ impl System<'_> {
         match &demanded.constraint {
             Constraint::Equal { a, b } => match (known.get(*a), known.get(*b)) {
                 (None, None) => Fired::Nothing,
-                (Some(x), Some(y)) => match self.reshaped(pool, &x.tv, [*a, *b]) {
-                    Some(x) => agreed(pool.reads(&y.tv, &x)),
+                (Some(x), Some(y)) => match self.reshaped(pool, &x.layout, [*a, *b]) {
+                    Some(x) => agreed(pool.reads(&y.layout, &x)),
                     None => Fired::Conflict,
                 },
                 (Some(x), None) => self.follows(pool, x, [*a, *b], from),
@@ -64,43 +64,65 @@ impl System<'_> {
             Constraint::Project { from: whole, to, axes } => match (known.get(*whole), known.get(*to)) {
                 (None, _) => Fired::Nothing,
                 (Some(x), Some(y)) => {
-                    let wanted = pool.project_values(&x.tv, axes);
-                    agreed(pool.reads(&y.tv, &wanted))
+                    let wanted = pool.project_values(&x.layout, axes);
+                    agreed(pool.reads(&y.layout, &wanted))
                 }
                 (Some(x), None) => {
                     let text = format!("the projection of its operand along {axes:?}");
                     let reason = Reason { text, from };
-                    Fired::Follows(*to, Known { tv: pool.project(&x.tv, axes), reason, pin: x.pin })
+                    Fired::Follows(
+                        *to,
+                        ReasonedLayout { layout: pool.project(&x.layout, axes), reason, pin: x.pin },
+                    )
                 }
             },
             Constraint::Part { from: whole, to, view, inserted } => {
                 let shape = &self.program.tensor(*whole).shape;
-                let follows = |x: &Known, tv: Option<Tv>, target: TensorId, text: &str| match tv {
-                    Some(tv) => {
+                let follows = |x: &ReasonedLayout,
+                               layout: Option<ThreadValueLayout>,
+                               target: TensorId,
+                               text: &str| match layout {
+                    Some(layout) => {
                         let reason = Reason { text: text.into(), from: from.clone() };
-                        Fired::Follows(target, Known { tv: pool.keep(tv), reason, pin: x.pin })
+                        Fired::Follows(
+                            target,
+                            ReasonedLayout { layout: pool.keep(layout), reason, pin: x.pin },
+                        )
                     }
                     None => Fired::Nothing,
                 };
                 match (known.get(*whole), known.get(*to)) {
                     (Some(x), None) if *inserted => {
-                        let tv = parts::in_place(pool.target(), &x.tv, view, shape);
-                        follows(x, tv, *to, "a part of the tensor that it is inserted into, where it goes")
+                        let layout = parts::in_place(pool.target(), &x.layout, view, shape);
+                        follows(
+                            x,
+                            layout,
+                            *to,
+                            "a part of the tensor that it is inserted into, where it goes",
+                        )
                     }
                     (None, Some(y)) if *inserted => {
-                        let tv =
-                            parts::grown(pool.target(), &y.tv, view, shape, &self.program.tensor(*to).shape);
-                        follows(y, tv, *whole, "each thread has the same places of every part")
+                        let layout = parts::grown(
+                            pool.target(),
+                            &y.layout,
+                            view,
+                            shape,
+                            &self.program.tensor(*to).shape,
+                        );
+                        follows(y, layout, *whole, "each thread has the same places of every part")
                     }
                     (Some(x), None) => follows(
                         x,
-                        parts::part(pool.target(), &x.tv, view, shape),
+                        parts::part(pool.target(), &x.layout, view, shape),
                         *to,
                         "a part of its operand, where it is",
                     ),
-                    (None, Some(y)) => {
-                        follows(y, parts::whole(&y.tv, view, shape), *whole, "what it is under other names")
-                    }
+                    (None, Some(y)) => follows(
+                        y,
+                        parts::whole(&y.layout, view, shape),
+                        *whole,
+                        "what it is under other names",
+                    ),
                     _ => Fired::Nothing,
                 }
             }
@@ -115,30 +137,54 @@ impl System<'_> {
 
     /// Returns the layout that `to` gets from `from`, which holds the same elements under the same shape or another one.
     /// Returns a conflict if no layout of the shape of `to` deals them equally.
-    fn follows(&self, pool: &Pool, known: &Known, [from, to]: [TensorId; 2], ops: Vec<OpId>) -> Fired {
-        match self.reshaped(pool, &known.tv, [from, to]) {
-            Some(tv) => Fired::Follows(to, self.equal(to, pool, &Known { tv, ..known.clone() }, ops)),
+    fn follows(
+        &self,
+        pool: &Pool,
+        reasoned: &ReasonedLayout,
+        [from, to]: [TensorId; 2],
+        ops: Vec<OpId>,
+    ) -> Fired {
+        match self.reshaped(pool, &reasoned.layout, [from, to]) {
+            Some(layout) => {
+                Fired::Follows(to, self.equal(to, pool, &ReasonedLayout { layout, ..reasoned.clone() }, ops))
+            }
             None => Fired::Conflict,
         }
     }
 
     /// Returns a layout of the first tensor as one of the second, whose elements have the same row-major indices. `None` if no
     /// layout of the second shape deals them equally.
-    pub(crate) fn reshaped(&self, pool: &Pool, tv: &Rc<Tv>, [from, to]: [TensorId; 2]) -> Option<Rc<Tv>> {
+    pub(crate) fn reshaped(
+        &self,
+        pool: &Pool,
+        layout: &Rc<ThreadValueLayout>,
+        [from, to]: [TensorId; 2],
+    ) -> Option<Rc<ThreadValueLayout>> {
         let [from, to] = [from, to].map(|tensor| &self.program.tensor(tensor).shape);
-        if from == to { Some(tv.clone()) } else { tv.reshaped(from, to).map(|tv| pool.keep(tv)) }
+        if from == to {
+            Some(layout.clone())
+        } else {
+            layout.reshaped(from, to).map(|layout| pool.keep(layout))
+        }
     }
 
-    /// Returns the layout of `tensor`, which equals `known` except that packed elements take the order of their memory.
-    fn equal(&self, tensor: TensorId, pool: &Pool, known: &Known, from: Vec<OpId>) -> Known {
-        let first = self.orders.get(&tensor).and_then(|run| run.first(vector::held(&known.tv, run)));
-        let ordered = first.and_then(|run| run.order(&known.tv)).filter(|tv| *tv != *known.tv);
+    /// Returns the layout of `tensor`, which equals `reasoned` except that packed elements take the order of their memory.
+    fn equal(
+        &self,
+        tensor: TensorId,
+        pool: &Pool,
+        reasoned: &ReasonedLayout,
+        from: Vec<OpId>,
+    ) -> ReasonedLayout {
+        let first = self.orders.get(&tensor).and_then(|run| run.first(vector::held(&reasoned.layout, run)));
+        let ordered =
+            first.and_then(|run| run.order(&reasoned.layout)).filter(|layout| *layout != *reasoned.layout);
         let text = match &ordered {
             Some(_) => "elementwise: as its operand, in the order of its memory",
             None => "elementwise: as its operand",
         };
-        let tv = ordered.map_or_else(|| known.tv.clone(), |tv| pool.keep(tv));
-        Known { tv, reason: Reason { text: text.into(), from }, pin: known.pin }
+        let layout = ordered.map_or_else(|| reasoned.layout.clone(), |layout| pool.keep(layout));
+        ReasonedLayout { layout, reason: Reason { text: text.into(), from }, pin: reasoned.pin }
     }
 
     /// Returns the moves that repair a violated constraint: of an operand before its operation, or of the result after it. No
@@ -156,8 +202,8 @@ impl System<'_> {
             && x.pin.is_some()
             && y.pin.is_some()
             && self
-                .reshaped(pool, &pool.project_values(&x.tv, axes), [first, second])
-                .is_none_or(|x| pool.positions(&y.tv, &x).is_none())
+                .reshaped(pool, &pool.project_values(&x.layout, axes), [first, second])
+                .is_none_or(|x| pool.positions(&y.layout, &x).is_none())
         {
             return vec![];
         }
@@ -193,8 +239,8 @@ impl System<'_> {
             ),
         );
         let failure = demanded.op.into_iter().fold(failure, Failure::at);
-        let part = |failure: Failure, tensor: TensorId, name: &str, k: &Known| {
-            let text = format!("`{name}` is held as {}: {}", k.tv.text(), k.reason.text);
+        let part = |failure: Failure, tensor: TensorId, name: &str, k: &ReasonedLayout| {
+            let text = format!("`{name}` is held as {}: {}", k.layout.text(), k.reason.text);
             failure.part(k.reason.from.first().copied(), Some(tensor), text)
         };
         let failure = part(part(failure, at, at_name, d), operand, operand_name, s);
@@ -208,8 +254,8 @@ fn agreed(yes: bool) -> Fired {
 
 /// Describes the first value that one thread holds in `d` and not in `s`. Returns an empty text if the shapes of the layouts
 /// differ.
-fn apart([d_name, s_name]: [&str; 2], d: &Known, s: &Known) -> String {
-    let (d, s) = (&d.tv, &s.tv);
+fn apart([d_name, s_name]: [&str; 2], d: &ReasonedLayout, s: &ReasonedLayout) -> String {
+    let (d, s) = (&d.layout, &s.layout);
     if d.tile != s.tile || d.values() != s.values() || d.threads() != s.threads() {
         return String::new();
     }
@@ -217,6 +263,6 @@ fn apart([d_name, s_name]: [&str; 2], d: &Known, s: &Known) -> String {
     let mut pairs = (0..d.threads() * values).map(|i| (i / values, i % values));
     let differ = |&(thread, value): &(i64, i64)| d.coordinate(thread, value) != s.coordinate(thread, value);
     let Some((thread, value)) = pairs.find(differ) else { return String::new() };
-    let [mine, theirs] = [d, s].map(|tv| tv.coordinate(thread, value));
+    let [mine, theirs] = [d, s].map(|layout| layout.coordinate(thread, value));
     format!(": value {value} of thread {thread} is {mine:?} of `{d_name}` and {theirs:?} of `{s_name}`")
 }

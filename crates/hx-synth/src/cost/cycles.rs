@@ -8,10 +8,10 @@ use crate::distribution::layouts::Layouts;
 use crate::distribution::{LayoutKey, key};
 use crate::failure::{Failure, FailureKind};
 use crate::movement::{parts, reduce};
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 use crate::{cost, shared};
 
-impl<'p> Cx<'_, 'p> {
+impl<'p> SolverContext<'_, 'p> {
     /// Returns the cycles of one execution of an operation that is not a gemm; `None` while its layouts are not all known.
     ///
     /// # Errors
@@ -20,10 +20,10 @@ impl<'p> Cx<'_, 'p> {
         self.cycles_with(op, &op.kind.registers(), known)
     }
 
-    /// Returns [`Cx::cycles`], given the register tensors of the operation.
+    /// Returns [`SolverContext::cycles`], given the register tensors of the operation.
     ///
     /// # Errors
-    /// As [`Cx::cycles`].
+    /// As [`SolverContext::cycles`].
     pub(crate) fn cycles_with(
         &self,
         op: &'p Op,
@@ -33,7 +33,7 @@ impl<'p> Cx<'_, 'p> {
         if registers.iter().any(|t| known.get(*t).is_none()) {
             return Ok(None);
         }
-        let layouts: Vec<LayoutKey> = registers.iter().map(|t| key(&known[*t].tv)).collect();
+        let layouts: Vec<LayoutKey> = registers.iter().map(|t| key(&known[*t].layout)).collect();
         let meets = matches!(op.kind, OpKind::Reduce { .. } | OpKind::Scan { .. });
         let entry = (op.id, layouts, self.single, if meets { self.drain.to_bits() } else { 0 });
         let met = self.pool.costs.borrow().get(&entry).copied();
@@ -51,7 +51,7 @@ impl<'p> Cx<'_, 'p> {
     /// Returns the cycles of one execution of an operation that is not a gemm.
     ///
     /// # Errors
-    /// As [`Cx::cycles`].
+    /// As [`SolverContext::cycles`].
     fn cost_of(&self, op: &'p Op, known: &Layouts) -> Result<f64, Failure> {
         let target = self.target();
         let (program, op_id) = (self.program(), op.id);
@@ -60,21 +60,21 @@ impl<'p> Cx<'_, 'p> {
             OpKind::Copy { .. } | OpKind::Atomic(_) => {
                 let Some(transfer) = Transfer::of(op) else { return Ok(0.0) };
                 let dtype = program.tensor(transfer.register).dtype;
-                let tv = &known[transfer.register].tv;
+                let layout = &known[transfer.register].layout;
                 match transfer.shared() {
                     None => {
-                        let (access, _) = global::best((program, self.pool), &transfer, tv, dtype)?;
+                        let (access, _) = global::best((program, self.pool), &transfer, layout, dtype)?;
                         cost::global(program, threads, transfer.memory, &access)
                     }
                     Some(tensor) => {
-                        let used = shared::Use::register(program, transfer, tv.clone(), 1.0);
+                        let used = shared::Use::register(program, transfer, layout.clone(), 1.0);
                         shared::ideal(self, tensor, &used)?
                     }
                 }
             }
             OpKind::Cast { dst, src } => {
                 let types = [*src, *dst].map(|t| program.tensor(t).dtype);
-                let (d, s) = (&known[*dst].tv, &known[*src].tv);
+                let (d, s) = (&known[*dst].layout, &known[*src].layout);
                 // Packed elements keep the order of their memory, for which no instruction may exist.
                 let is_reordered = is_packed(types[0]) && types[0] != types[1] && d.tile == s.tile && d != s;
                 let table = if is_reordered { self.pool.positions(s, d) } else { None };
@@ -83,31 +83,37 @@ impl<'p> Cx<'_, 'p> {
                     None => cost::cast(threads, types, d.values(), self.target()),
                 }
             }
-            OpKind::Map(map) => cost::map(target, threads, &map.value, known[map.dst].tv.values()),
+            OpKind::Map(map) => cost::map(target, threads, &map.value, known[map.dst].layout.values()),
             OpKind::Reduce { dst, src, axis, .. } => {
-                let (d, s) = (&known[*dst].tv, &known[*src].tv);
+                let (d, s) = (&known[*dst].layout, &known[*src].layout);
                 let steps = reduce::steps(threads, s, *axis, self.target());
                 let across = (!steps.digits.is_empty()).then_some(self.drain);
                 cost::reduce(target, threads, s.values(), d.values(), steps.lanes.len(), across)
             }
             OpKind::Scan { dst, src: _, axis, op } => {
                 let Some(first) = dst.first() else { return Ok(0.0) };
-                let tv = &known[*first].tv;
-                let Some(levels) = parts::levels(threads, tv, *axis, self.target()) else {
+                let layout = &known[*first].layout;
+                let Some(levels) = parts::levels(threads, layout, *axis, self.target()) else {
                     let message = "the axis of the scan is dealt to threads in no regular order";
                     return Err(Failure::new(FailureKind::Conflict, message).at(op_id));
                 };
                 op.iter()
-                    .map(|value| cost::scan(target, threads, value, tv.values(), &levels, self.drain))
+                    .map(|value| cost::scan(target, threads, value, layout.values(), &levels, self.drain))
                     .sum()
             }
             OpKind::ClusterSum { x, axis, .. } => {
                 let bits = program.tensor(*x).dtype.bits();
-                cost::cluster_sum(target, threads, known[*x].tv.values(), bits, program.blocks_along(*axis))
+                cost::cluster_sum(
+                    target,
+                    threads,
+                    known[*x].layout.values(),
+                    bits,
+                    program.blocks_along(*axis),
+                )
             }
             OpKind::Slice { dst: part, .. } | OpKind::Insert { src: part, .. } => {
                 match parts::chosen(program, op, known, 0)?.and_then(|choice| choice.through) {
-                    Some(_) => cost::part(threads, known[*part].tv.values() as f64, self.target()),
+                    Some(_) => cost::part(threads, known[*part].layout.values() as f64, self.target()),
                     None => 0.0,
                 }
             }

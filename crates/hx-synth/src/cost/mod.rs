@@ -12,7 +12,7 @@ use hx_target::{Allocation, CopyRow, ExchangeRow, GemmRow, Space, Target};
 use hx_tile::{SUM_CHUNK, Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
-use crate::anchor::gemm::{Held, Tiling};
+use crate::anchor::gemm::{OperandLayout, Tiling};
 
 /// Value assumed for every dimension where an address must be a number.
 const SAMPLE_DIM: i64 = 4096;
@@ -53,7 +53,7 @@ fn read_by_descriptor(target: Target, tiling: &Tiling) -> f64 {
 /// Returns the bytes that one instruction reads from shared memory.
 pub(crate) fn shared_operand_bytes(tiling: &Tiling) -> i64 {
     let GemmRow { shape: [m, n, k], a, b, .. } = tiling.row;
-    let bytes = |held: &Option<Held>, extent: i64, bits: u32| match held {
+    let bytes = |held: &Option<OperandLayout>, extent: i64, bits: u32| match held {
         Some(_) => 0,
         None => extent * k * i64::from(bits) / 8,
     };
@@ -251,13 +251,13 @@ pub(crate) fn drain(program: &TileProgram, registers: i64) -> f64 {
 }
 
 /// Returns the cycles of the two barriers of an exchange through shared memory, with the stall that they cause.
-pub(crate) fn held_up(target: Target, threads: u32, drain: f64) -> f64 {
+pub(crate) fn exchange_cycles(target: Target, threads: u32, drain: f64) -> f64 {
     barriers(target, threads) + drain
 }
 
 /// Returns the cycles in which warps combine `results` partial results through shared memory.
 fn meeting(target: Target, threads: u32, drain: f64, results: f64) -> f64 {
-    held_up(target, threads, drain) + target.costs().meeting + target.costs().meeting_value * results
+    exchange_cycles(target, threads, drain) + target.costs().meeting + target.costs().meeting_value * results
 }
 
 fn barriers(target: Target, threads: u32) -> f64 {

@@ -11,7 +11,7 @@ use hx_tile::{Distribution, Reason, TileMode, modes_layout};
 
 /// A thread-value layout over a tile, which is at least as large as the tensor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Tv {
+pub(crate) struct ThreadValueLayout {
     pub(crate) tile: Vec<i64>,
     pub(crate) thread: Vec<TileMode>,
     pub(crate) value: Vec<TileMode>,
@@ -22,8 +22,8 @@ pub(crate) struct Tv {
 pub(crate) struct LayoutKey(usize);
 
 /// Returns the key of a layout that the pool keeps.
-pub(crate) fn key(tv: &Rc<Tv>) -> LayoutKey {
-    LayoutKey(Rc::as_ptr(tv) as usize)
+pub(crate) fn key(layout: &Rc<ThreadValueLayout>) -> LayoutKey {
+    LayoutKey(Rc::as_ptr(layout) as usize)
 }
 
 /// A value mode with the stride of its positions among a thread's values.
@@ -33,14 +33,14 @@ pub(crate) struct Placed {
     pub(crate) position: i64,
 }
 
-impl Tv {
+impl ThreadValueLayout {
     /// Builds a layout over the smallest tile that covers the tensor's shape and every mode. Drops modes of extent 1.
-    pub(crate) fn covering(shape: &[i64], thread: Vec<TileMode>, value: Vec<TileMode>) -> Tv {
+    pub(crate) fn covering(shape: &[i64], thread: Vec<TileMode>, value: Vec<TileMode>) -> ThreadValueLayout {
         let reach =
             |d: usize| 1 + thread.iter().chain(&value).map(|m| m.strides[d] * (m.extent - 1)).sum::<i64>();
         let tile = shape.iter().enumerate().map(|(d, extent)| reach(d).max(*extent)).collect();
         let drop_units = |modes: Vec<TileMode>| modes.into_iter().filter(|m| m.extent != 1).collect();
-        Tv { tile, thread: drop_units(thread), value: drop_units(value) }
+        ThreadValueLayout { tile, thread: drop_units(thread), value: drop_units(value) }
     }
 
     pub(crate) fn values(&self) -> i64 {
@@ -74,14 +74,14 @@ impl Tv {
 
     /// Returns the layout with these axes reduced to extent 1. Every thread holds the images of its elements, without repeated
     /// values. Thread modes are cut at the end of a warp.
-    pub(crate) fn project(&self, axes: &[usize], lanes: u32) -> Tv {
+    pub(crate) fn project(&self, axes: &[usize], lanes: u32) -> ThreadValueLayout {
         let mut projected = self.project_values(axes, lanes);
         projected.value.retain(|m| !m.is_still());
         projected
     }
 
-    /// Returns the layout of [`Tv::project`] with all values in number and order, so that several values may be one element.
-    pub(crate) fn project_values(&self, axes: &[usize], lanes: u32) -> Tv {
+    /// Returns the layout of [`ThreadValueLayout::project`] with all values in number and order, so that several values may be one element.
+    pub(crate) fn project_values(&self, axes: &[usize], lanes: u32) -> ThreadValueLayout {
         let flat = |mode: &TileMode| {
             let strides =
                 mode.strides.iter().enumerate().map(|(d, s)| if axes.contains(&d) { 0 } else { *s });
@@ -90,7 +90,11 @@ impl Tv {
         let tile =
             self.tile.iter().enumerate().map(|(d, e)| if axes.contains(&d) { 1 } else { *e }).collect();
         let thread = at_warps(&self.thread, lanes);
-        Tv { tile, thread: thread.iter().map(flat).collect(), value: self.value.iter().map(flat).collect() }
+        ThreadValueLayout {
+            tile,
+            thread: thread.iter().map(flat).collect(),
+            value: self.value.iter().map(flat).collect(),
+        }
     }
 
     /// Reports whether the tile has exactly the tensor's shape.
@@ -113,7 +117,7 @@ impl Tv {
 
     /// Returns, for each value of `wanted`, the position at which every thread of `self` holds that element. Returns `None` if no
     /// position serves every thread, or if the numbers of threads differ.
-    pub(crate) fn positions_of(&self, wanted: &Tv) -> Option<Vec<i64>> {
+    pub(crate) fn positions_of(&self, wanted: &ThreadValueLayout) -> Option<Vec<i64>> {
         if self == wanted {
             return Some((0..self.values()).collect());
         }
@@ -135,7 +139,7 @@ impl Tv {
 
     /// Returns a multiplier for each dimension, the same for both layouts: the sum of the scaled coordinates numbers the
     /// elements.
-    pub(crate) fn radix(&self, other: &Tv) -> Vec<i64> {
+    pub(crate) fn radix(&self, other: &ThreadValueLayout) -> Vec<i64> {
         let mut radix = vec![1i64; self.tile.len()];
         for d in 1..radix.len() {
             radix[d] = radix[d - 1] * self.tile[d - 1].max(other.tile[d - 1]);

@@ -4,7 +4,7 @@
 use hx_layout::Layout;
 use hx_tile::tile_modes;
 
-use crate::distribution::Tv;
+use crate::distribution::ThreadValueLayout;
 
 /// Limit on the values of all threads and on the elements of the tile: larger ones fit the registers of no device.
 const LIMIT: i64 = 1 << 22;
@@ -14,7 +14,7 @@ const LIMIT: i64 = 1 << 22;
 ///
 /// # Errors
 /// The defect of the layout, as text.
-pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, String> {
+pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<ThreadValueLayout, String> {
     if layout.rank() != 2 {
         return Err(format!("it has {} modes, expected two: threads, and the values of each", layout.rank()));
     }
@@ -30,9 +30,9 @@ pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, S
     let (Some(thread), Some(value)) = (modes(0), modes(1)) else {
         return Err("a mode runs over the end of a dimension".to_owned());
     };
-    let tv = Tv::covering(shape, thread, value);
-    dealt(layout, &tv, shape)?;
-    Ok(tv)
+    let thread_value = ThreadValueLayout::covering(shape, thread, value);
+    dealt(layout, &thread_value, shape)?;
+    Ok(thread_value)
 }
 
 /// Checks that some thread holds every element, that no thread holds one twice, that two threads with one element are
@@ -40,7 +40,7 @@ pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, S
 ///
 /// Threads are replicas if they differ in modes of stride 0 only. Sums, scans and stores count the elements of one of them. Threads that
 /// share some elements under other strides have no owner that could be counted.
-fn dealt(layout: &Layout, tv: &Tv, shape: &[i64]) -> Result<(), String> {
+fn dealt(layout: &Layout, thread_value: &ThreadValueLayout, shape: &[i64]) -> Result<(), String> {
     let (threads, values) = (layout.mode(0), layout.mode(1));
     let mut held = vec![false; shape.iter().product::<i64>() as usize];
     // The last thread that held each index; threads count from 1.
@@ -48,7 +48,7 @@ fn dealt(layout: &Layout, tv: &Tv, shape: &[i64]) -> Result<(), String> {
     for thread in 0..threads.size() {
         for value in 0..values.size() {
             let index = threads.eval(thread) + values.eval(value);
-            if tv.coordinate(thread, value) != coordinate(index, shape) {
+            if thread_value.coordinate(thread, value) != coordinate(index, shape) {
                 return Err(format!("index {index} lies outside"));
             }
             let before = std::mem::replace(&mut last[index as usize], thread + 1) - 1;
@@ -106,7 +106,12 @@ mod tests {
     fn check(layout: &str, shape: &[i64], threads: i64, want: Expect) {
         let layout: Layout = layout.parse().expect("a layout");
         let answer = match read(&layout, shape, threads) {
-            Ok(tv) => format!("{} threads, {} values, tile {:?}", tv.threads(), tv.values(), tv.tile),
+            Ok(thread_value) => format!(
+                "{} threads, {} values, tile {:?}",
+                thread_value.threads(),
+                thread_value.values(),
+                thread_value.tile
+            ),
             Err(problem) => problem,
         };
         want.assert_eq(&answer);

@@ -1,6 +1,6 @@
 //! Layouts of tensors that `reshape` gives several shapes. The elements keep their row-major order and their threads.
 //!
-//! [`Tv::reshaped`] rewrites a layout for another shape. [`ways`] makes layouts that have a form under several shapes.
+//! [`ThreadValueLayout::reshaped`] rewrites a layout for another shape. [`reshapable_layouts`] makes layouts that have a form under several shapes.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use hx_layout::Layout;
 use hx_tile::{Reason, TileMode, tile_modes};
 
 use crate::anchor::gemm::ceil_div;
-use crate::distribution::Tv;
+use crate::distribution::ThreadValueLayout;
 
 /// Neighbouring dimensions of two shapes that have the same number of elements.
 struct Group {
@@ -61,11 +61,11 @@ fn numbers_alike<'g>(tile: &[i64], shape: &[i64], groups: impl Iterator<Item = &
     })
 }
 
-impl Tv {
+impl ThreadValueLayout {
     /// Returns the layout of a tensor of the shape `to` whose elements have the same row-major indices. `None` if the tile is
     /// larger than the tensor along a dimension that another one continues, or if a mode steps over the end of a new dimension
     /// unevenly.
-    pub(crate) fn reshaped(&self, from: &[i64], to: &[i64]) -> Option<Tv> {
+    pub(crate) fn reshaped(&self, from: &[i64], to: &[i64]) -> Option<ThreadValueLayout> {
         let groups = groups(from, to)?;
         if !numbers_alike(&self.tile, from, groups.iter().map(|group| &group.from)) {
             return None;
@@ -75,8 +75,8 @@ impl Tv {
             let split = walks.iter().map(|walk| split(walk, to));
             Some(split.collect::<Option<Vec<_>>>()?.concat())
         };
-        let tv = Tv::covering(to, side(&self.thread)?, side(&self.value)?);
-        numbers_alike(&tv.tile, to, groups.iter().map(|group| &group.to)).then_some(tv)
+        let layout = ThreadValueLayout::covering(to, side(&self.thread)?, side(&self.value)?);
+        numbers_alike(&layout.tile, to, groups.iter().map(|group| &group.to)).then_some(layout)
     }
 }
 
@@ -130,20 +130,25 @@ fn split(walk: &Walk<'_>, to: &[i64]) -> Option<Vec<TileMode>> {
 
 /// Returns layouts of a tensor that have a form under all of its shapes, if it has several: of the widest vectors, and of the
 /// narrowest. `reason` names the copy that needs them.
-pub(crate) fn ways(shapes: &[Vec<i64>], bits: u32, threads: u32, reason: &Reason) -> Vec<(Tv, Reason)> {
+pub(crate) fn reshapable_layouts(
+    shapes: &[Vec<i64>],
+    bits: u32,
+    threads: u32,
+    reason: &Reason,
+) -> Vec<(ThreadValueLayout, Reason)> {
     if shapes.len() < 2 {
         return Vec::new();
     }
     let of_bytes = |bytes: u32| dealt(shapes, i64::from((8 * bytes / bits).max(1)), i64::from(threads));
-    let mut ways: Vec<Tv> = [16, 8, 4, 2, 1].into_iter().filter_map(of_bytes).collect();
-    ways.dedup();
-    if ways.len() > 2 {
-        ways.drain(1..ways.len() - 1);
+    let mut layouts: Vec<ThreadValueLayout> = [16, 8, 4, 2, 1].into_iter().filter_map(of_bytes).collect();
+    layouts.dedup();
+    if layouts.len() > 2 {
+        layouts.drain(1..layouts.len() - 1);
     }
     let names: Vec<String> = shapes.iter().map(|shape| format!("{shape:?}")).collect();
     let text = format!("dealt so that it has a form under each of the shapes {}", names.join(", "));
     let reason = Reason { text, from: reason.from.clone() };
-    ways.into_iter().map(|tv| (tv, reason.clone())).collect()
+    layouts.into_iter().map(|layout| (layout, reason.clone())).collect()
 }
 
 /// Returns the layout of a tensor of the first shape that has a form under all shapes, in which each thread holds vectors of
@@ -153,7 +158,7 @@ pub(crate) fn ways(shapes: &[Vec<i64>], bits: u32, threads: u32, reason: &Reason
 /// the elements are dealt to as many threads as divide them; after the last cut to all threads that are left. Cuts that do not
 /// divide each other, such as 20 and 30, have one mode that reaches from their greatest common divisor to their least common
 /// multiple.
-pub(crate) fn dealt(shapes: &[Vec<i64>], width: i64, threads: i64) -> Option<Tv> {
+pub(crate) fn dealt(shapes: &[Vec<i64>], width: i64, threads: i64) -> Option<ThreadValueLayout> {
     let own = shapes.first()?;
     let size: i64 = own.iter().product();
     let (mut thread, mut value) = (Vec::new(), vec![TileMode::new(width, vec![1])]);
@@ -177,7 +182,7 @@ pub(crate) fn dealt(shapes: &[Vec<i64>], width: i64, threads: i64) -> Option<Tv>
         }
         at = high;
     }
-    Tv::covering(&[size], thread, value).reshaped(&[size], own)
+    ThreadValueLayout::covering(&[size], thread, value).reshaped(&[size], own)
 }
 
 /// Returns the cuts of the row-major order in ascending order, the last at the end. Each is the greatest common divisor and the least
@@ -211,27 +216,28 @@ mod tests {
     /// Checks that a layout dealt for these shapes holds each element, the same under every shape, and returns it.
     fn check(shapes: &[&[i64]], width: i64, threads: i64) -> String {
         let shapes: Vec<Vec<i64>> = shapes.iter().map(|shape| shape.to_vec()).collect();
-        let Some(tv) = dealt(&shapes, width, threads) else { return "none".to_owned() };
+        let Some(layout) = dealt(&shapes, width, threads) else { return "none".to_owned() };
         let size = shapes[0].iter().product::<i64>();
         let number = |shape: &[i64], at: &[i64]| {
             let inside = at.iter().zip(shape).all(|(c, extent)| c < extent);
             inside.then(|| at.iter().zip(shape).fold(0, |number, (c, extent)| number * extent + c))
         };
-        let all = |tv: &Tv, shape: &[i64]| -> Vec<Option<i64>> {
-            let held = |i: i64| number(shape, &tv.coordinate(i % threads, i / threads));
-            (0..threads * tv.values()).map(held).collect()
+        let all = |layout: &ThreadValueLayout, shape: &[i64]| -> Vec<Option<i64>> {
+            let held = |i: i64| number(shape, &layout.coordinate(i % threads, i / threads));
+            (0..threads * layout.values()).map(held).collect()
         };
-        let first = all(&tv, &shapes[0]);
+        let first = all(&layout, &shapes[0]);
         for shape in &shapes {
-            let other = tv.reshaped(&shapes[0], shape).unwrap_or_else(|| panic!("no form under {shape:?}"));
+            let other =
+                layout.reshaped(&shapes[0], shape).unwrap_or_else(|| panic!("no form under {shape:?}"));
             assert_eq!(all(&other, shape), first, "{shape:?}");
         }
         let mut held: Vec<i64> = first.into_iter().flatten().collect();
         held.sort_unstable();
         held.dedup();
         assert_eq!(held, (0..size).collect::<Vec<_>>());
-        assert_eq!(tv.threads(), threads);
-        tv.text()
+        assert_eq!(layout.threads(), threads);
+        layout.text()
     }
 
     #[test]
@@ -262,20 +268,24 @@ mod tests {
     fn an_overhang_stays_outside_under_another_shape() {
         // Eight rows of threads for six rows of 20.
         let along = |extent, strides: [i64; 2]| TileMode::new(extent, strides.to_vec());
-        let tv = Tv::covering(&[6, 20], vec![along(4, [0, 5]), along(8, [1, 0])], vec![along(5, [0, 1])]);
-        assert_eq!(tv.tile, [8, 20]);
-        let flat = tv.reshaped(&[6, 20], &[120]).map(|tv| tv.tile);
+        let layout = ThreadValueLayout::covering(
+            &[6, 20],
+            vec![along(4, [0, 5]), along(8, [1, 0])],
+            vec![along(5, [0, 1])],
+        );
+        assert_eq!(layout.tile, [8, 20]);
+        let flat = layout.reshaped(&[6, 20], &[120]).map(|layout| layout.tile);
         assert_eq!(flat, Some(vec![160]));
-        assert_eq!(tv.reshaped(&[6, 20], &[2, 3, 20]), None);
-        assert_eq!(tv.reshaped(&[6, 20], &[6, 4, 5]).map(|tv| tv.tile), Some(vec![8, 4, 5]));
+        assert_eq!(layout.reshaped(&[6, 20], &[2, 3, 20]), None);
+        assert_eq!(layout.reshaped(&[6, 20], &[6, 4, 5]).map(|layout| layout.tile), Some(vec![8, 4, 5]));
         // The tile has 8 columns, the tensor 1. Neither `[2, 8]` nor `[16]` has a dimension for the other 7.
-        let column = Tv::covering(&[16, 1], vec![along(16, [1, 0])], vec![along(8, [0, 1])]);
+        let column = ThreadValueLayout::covering(&[16, 1], vec![along(16, [1, 0])], vec![along(8, [0, 1])]);
         assert_eq!(column.tile, [16, 8]);
         assert_eq!(column.reshaped(&[16, 1], &[2, 8]), None);
         assert_eq!(column.reshaped(&[16, 1], &[16]), None);
         // Columns past the end of a row would be elements of the next row.
-        let wide = Tv::covering(&[6, 20], vec![along(32, [0, 1])], vec![along(6, [1, 0])]);
+        let wide = ThreadValueLayout::covering(&[6, 20], vec![along(32, [0, 1])], vec![along(6, [1, 0])]);
         assert_eq!(wide.reshaped(&[6, 20], &[120]), None);
-        assert_eq!(wide.reshaped(&[6, 20], &[3, 2, 20]).map(|tv| tv.tile), Some(vec![3, 2, 32]));
+        assert_eq!(wide.reshaped(&[6, 20], &[3, 2, 20]).map(|layout| layout.tile), Some(vec![3, 2, 32]));
     }
 }

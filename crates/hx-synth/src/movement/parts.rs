@@ -7,7 +7,7 @@ use hx_tile::{
 };
 
 use crate::distribution::layouts::Layouts;
-use crate::distribution::{Tv, at_warps, layout_of_table};
+use crate::distribution::{ThreadValueLayout, at_warps, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 
 /// The extent of one dimension of a register tensor that a view shows.
@@ -39,7 +39,12 @@ fn shown(view: &View, shape: &[i64]) -> Vec<(Shown, Option<usize>)> {
 /// Returns the layout that a part has if its elements stay in their threads. Threads dealt along a dimension of which the part
 /// has one coordinate all hold the part. Returns `None` if a range of a dimension would have to be dealt anew, because it ends
 /// between threads that are dealt along the dimension.
-pub(crate) fn part(target: Target, whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
+pub(crate) fn part(
+    target: Target,
+    whole: &ThreadValueLayout,
+    view: &View,
+    shape: &[i64],
+) -> Option<ThreadValueLayout> {
     let dims = shown(view, shape);
     let mut thread = at_warps(&whole.thread, target.limits.lanes);
     for mode in &mut thread {
@@ -79,12 +84,21 @@ pub(crate) fn part(target: Target, whole: &Tv, view: &View, shape: &[i64]) -> Op
                 if m.factor.is_zero() || dims[m.dim].0 != Shown::Whole { m.extent } else { whole.tile[m.dim] }
             })
             .collect();
-    Some(Tv { tile, thread: thread.iter().map(moved).collect(), value: value.iter().map(moved).collect() })
+    Some(ThreadValueLayout {
+        tile,
+        thread: thread.iter().map(moved).collect(),
+        value: value.iter().map(moved).collect(),
+    })
 }
 
 /// Returns the layout of a part whose elements each thread can set in the whole tensor. `None` if no layout of the part lies in the
 /// same threads: the part begins or ends between threads, or has one coordinate of a dimension that is dealt to several.
-pub(crate) fn in_place(target: Target, whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
+pub(crate) fn in_place(
+    target: Target,
+    whole: &ThreadValueLayout,
+    view: &View,
+    shape: &[i64],
+) -> Option<ThreadValueLayout> {
     let dims = shown(view, shape);
     let is_dealt = |d: usize| whole.thread.iter().any(|mode| mode.strides[d] != 0 && mode.extent > 1);
     let is_apart = |(d, (shown, _)): (usize, &(Shown, Option<usize>))| {
@@ -103,11 +117,11 @@ pub(crate) fn in_place(target: Target, whole: &Tv, view: &View, shape: &[i64]) -
 /// thread's elements.
 pub(crate) fn grown(
     target: Target,
-    part_tv: &Tv,
+    part_layout: &ThreadValueLayout,
     view: &View,
     shape: &[i64],
     part_shape: &[i64],
-) -> Option<Tv> {
+) -> Option<ThreadValueLayout> {
     let in_order = view.modes.len() == shape.len() && view.modes.iter().enumerate().all(|(d, m)| m.dim == d);
     let mut cut = (0..shape.len()).filter(|d| part_shape.get(*d) != Some(&shape[*d]));
     let (Some(axis), None, true) = (cut.next(), cut.next(), in_order) else { return None };
@@ -115,7 +129,7 @@ pub(crate) fn grown(
     let step = hx_index::gcd(hx_index::gcd(part_shape[axis], first), shape[axis]);
     let mut begin = View::whole(view.base, part_shape);
     begin.modes[axis].extent = step;
-    let mut whole = in_place(target, part_tv, &begin, part_shape)?;
+    let mut whole = in_place(target, part_layout, &begin, part_shape)?;
     if whole.tile[axis] != step {
         return None;
     }
@@ -129,7 +143,7 @@ pub(crate) fn grown(
 }
 
 /// Returns the value modes that walk what the view shows; `None` if a range begins or ends inside of a step.
-fn shown_values(whole: &Tv, dims: &[(Shown, Option<usize>)]) -> Option<Vec<TileMode>> {
+fn shown_values(whole: &ThreadValueLayout, dims: &[(Shown, Option<usize>)]) -> Option<Vec<TileMode>> {
     let mut value = Vec::new();
     for mode in &whole.value {
         let Some((d, stride)) = mode.along() else {
@@ -167,7 +181,7 @@ fn shown_values(whole: &Tv, dims: &[(Shown, Option<usize>)]) -> Option<Vec<TileM
 }
 
 /// Returns the layout of the whole tensor if the part is all of it, under other dimensions; otherwise `None`.
-pub(crate) fn whole(part: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
+pub(crate) fn whole(part: &ThreadValueLayout, view: &View, shape: &[i64]) -> Option<ThreadValueLayout> {
     let dims = shown(view, shape);
     let all = dims.iter().zip(shape).all(|((shown, _), extent)| *shown == Shown::Whole || *extent == 1);
     if !all {
@@ -178,7 +192,7 @@ pub(crate) fn whole(part: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
         TileMode::new(mode.extent, strides)
     };
     let tile = dims.iter().map(|(_, m)| m.map_or(1, |m| part.tile[m])).collect();
-    Some(Tv {
+    Some(ThreadValueLayout {
         tile,
         thread: part.thread.iter().map(back).collect(),
         value: part.value.iter().map(back).collect(),
@@ -187,7 +201,12 @@ pub(crate) fn whole(part: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
 
 /// Returns the layout of the tensor that `narrow` is broadcast to: every thread walks the new axes itself. Thread steps along
 /// such an axis are dropped, so threads past its single element repeat the elements of other threads.
-pub(crate) fn lifted(target: Target, narrow: &Tv, shape: &[i64], axes: &[usize]) -> Tv {
+pub(crate) fn lifted(
+    target: Target,
+    narrow: &ThreadValueLayout,
+    shape: &[i64],
+    axes: &[usize],
+) -> ThreadValueLayout {
     let mut wide = narrow.project(axes, target.limits.lanes);
     for &axis in axes {
         let mut strides = vec![0; shape.len()];
@@ -206,7 +225,14 @@ struct Places {
     lanes: Vec<(i64, i64, i64)>,
 }
 
-fn places(target: Target, part: &Tv, whole: &Tv, view: &View, shape: &[i64], threads: u32) -> Option<Places> {
+fn places(
+    target: Target,
+    part: &ThreadValueLayout,
+    whole: &ThreadValueLayout,
+    view: &View,
+    shape: &[i64],
+    threads: u32,
+) -> Option<Places> {
     let dims = shown(view, shape);
     let mut lanes = Vec::new();
     let mut unit = 1;
@@ -260,7 +286,7 @@ pub(crate) fn spread(
     offset: u32,
 ) -> Option<Scratch> {
     let tensor = program.tensor(atomic.results().next()?);
-    let shares = known[atomic.value].tv.thread.iter().any(|mode| mode.is_still() && mode.extent > 1);
+    let shares = known[atomic.value].layout.thread.iter().any(|mode| mode.is_still() && mode.extent > 1);
     let bytes = scratch_bytes(tensor, tensor.size()) * program.groups_of(op);
     shares.then_some(Scratch { offset, bytes })
 }
@@ -292,7 +318,7 @@ fn slice(
     offset: u32,
 ) -> Result<SliceChoice, Failure> {
     let id = src.register().ok_or_else(|| no_register(op))?;
-    let (part, whole) = (&known[dst].tv, &known[id].tv);
+    let (part, whole) = (&known[dst].layout, &known[id].layout);
     let found = places(program.target, part, whole, src, &program.tensor(id).shape, program.threads_of(op));
     if let Some(choice) = found.and_then(|found| in_registers(part, found)) {
         return Ok(choice);
@@ -311,10 +337,12 @@ fn insert(
     offset: u32,
 ) -> Result<SliceChoice, Failure> {
     let id = dst.register().ok_or_else(|| no_register(op))?;
-    let (part, whole) = (&known[src].tv, &known[id].tv);
+    let (part, whole) = (&known[src].layout, &known[id].layout);
     let shape = &program.tensor(id).shape;
     // Each thread has to hold exactly the elements of its places.
-    let agrees = |wanted: &Tv| part.positions_of(wanted).is_some() && wanted.positions_of(part).is_some();
+    let agrees = |wanted: &ThreadValueLayout| {
+        part.positions_of(wanted).is_some() && wanted.positions_of(part).is_some()
+    };
     let found = in_place(program.target, whole, dst, shape)
         .filter(agrees)
         .and_then(|_| places(program.target, part, whole, dst, shape, program.threads_of(op)))
@@ -333,7 +361,7 @@ fn no_register(op: &Op) -> Failure {
 
 /// Returns the choice of a part whose elements have these places in the registers of each thread, or of one lane for others. `None`
 /// if no layout describes the places.
-fn in_registers(part: &Tv, found: Places) -> Option<SliceChoice> {
+fn in_registers(part: &ThreadValueLayout, found: Places) -> Option<SliceChoice> {
     let extents: Vec<i64> = part.value.iter().map(|m| m.extent).collect();
     let positions = layout_of_table(&extents, &found.table)?;
     let text = if found.lanes.is_empty() { "each thread has its part" } else { "one lane has it for others" };
@@ -375,12 +403,17 @@ fn through_shared(
 
 /// Returns the digits of the coordinate along an axis, in ascending order of their step. Returns `None` if the digits do not
 /// enumerate the axis.
-pub(crate) fn levels(threads: u32, tv: &Tv, axis: usize, target: Target) -> Option<Vec<ScanLevel>> {
+pub(crate) fn levels(
+    threads: u32,
+    layout: &ThreadValueLayout,
+    axis: usize,
+    target: Target,
+) -> Option<Vec<ScanLevel>> {
     let exchanges = |reach| target.rows().exchanges.iter().any(|r| r.reach == reach);
     let warps = threads.is_multiple_of(target.limits.lanes) && exchanges(Reach::Up) && exchanges(Reach::Lane);
     let mut out = Vec::new();
     let mut unit = 1;
-    for mode in &tv.value {
+    for mode in &layout.value {
         if mode.strides[axis] != 0 {
             mode.along()?;
             out.push(ScanLevel::Values { unit, extent: mode.extent, step: mode.strides[axis] });
@@ -388,7 +421,7 @@ pub(crate) fn levels(threads: u32, tv: &Tv, axis: usize, target: Target) -> Opti
         unit *= mode.extent;
     }
     unit = 1;
-    for mode in at_warps(&tv.thread, target.limits.lanes) {
+    for mode in at_warps(&layout.thread, target.limits.lanes) {
         let (extent, step) = (mode.extent, mode.strides[axis]);
         if step != 0 && extent > 1 {
             mode.along()?;
@@ -411,7 +444,7 @@ pub(crate) fn levels(threads: u32, tv: &Tv, axis: usize, target: Target) -> Opti
         }
         next *= extent;
     }
-    (next >= tv.tile[axis]).then_some(out)
+    (next >= layout.tile[axis]).then_some(out)
 }
 
 fn digit(level: &ScanLevel) -> (i64, i64) {
@@ -439,21 +472,21 @@ pub(crate) fn scan(
         let message = "the tensors of a scan lie in no common regular order";
         Failure::new(FailureKind::Conflict, message).at(op.id)
     };
-    let tv = &known[*dst.first().ok_or_else(irregular)?].tv;
-    let levels = levels(program.threads_of(op), tv, axis, target).ok_or_else(irregular)?;
-    let extents: Vec<i64> = tv.value.iter().map(|m| m.extent).collect();
+    let layout = &known[*dst.first().ok_or_else(irregular)?].layout;
+    let levels = levels(program.threads_of(op), layout, axis, target).ok_or_else(irregular)?;
+    let extents: Vec<i64> = layout.value.iter().map(|m| m.extent).collect();
     let positions = |t: &TensorId| {
         known[*t]
-            .tv
-            .positions_of(tv)
+            .layout
+            .positions_of(layout)
             .and_then(|table| layout_of_table(&extents, &table))
             .ok_or_else(irregular)
     };
     let src = src.iter().map(positions).collect::<Result<Vec<_>, _>>()?;
-    let others: i64 = tv.tile.iter().enumerate().filter(|(d, _)| *d != axis).map(|(_, e)| e).product();
+    let others: i64 = layout.tile.iter().enumerate().filter(|(d, _)| *d != axis).map(|(_, e)| e).product();
     let across = levels.iter().filter_map(|level| match *level {
         ScanLevel::Across { extent, step, .. } => {
-            Some(extent * others * (tv.tile[axis] / (step * extent)).max(1))
+            Some(extent * others * (layout.tile[axis] / (step * extent)).max(1))
         }
         _ => None,
     });

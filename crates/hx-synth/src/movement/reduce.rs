@@ -16,11 +16,16 @@ pub(crate) struct Steps {
 
 /// Splits the threads along an axis, of `threads` that reduce together, into lanes of a warp, which exchange values, and the
 /// rest, which meet in shared memory.
-pub(crate) fn steps(threads: u32, tv: &crate::distribution::Tv, axis: usize, target: Target) -> Steps {
+pub(crate) fn steps(
+    threads: u32,
+    layout: &crate::distribution::ThreadValueLayout,
+    axis: usize,
+    target: Target,
+) -> Steps {
     let whole_warps = threads.is_multiple_of(target.limits.lanes) && target.rows().exchange_of(32).is_some();
     let mut out = Steps { lanes: vec![], digits: vec![] };
     let mut unit = 1;
-    for mode in at_warps(&tv.thread, target.limits.lanes) {
+    for mode in at_warps(&layout.thread, target.limits.lanes) {
         let along = mode.strides[axis] != 0 && mode.extent > 1;
         let powers = [unit, mode.extent].iter().all(|n| n.count_ones() == 1);
         if along && whole_warps && powers && unit * mode.extent <= i64::from(target.limits.lanes) {
@@ -47,7 +52,7 @@ pub(crate) fn choice(
     offset: u32,
 ) -> Result<ReduceChoice, Failure> {
     let target = program.target;
-    let (d, s) = (&known[dst].tv, &known[src].tv);
+    let (d, s) = (&known[dst].layout, &known[src].layout);
     let irregular = || {
         let message = "the results of the reduction lie in no regular order";
         Failure::new(FailureKind::Conflict, message).at(op.id)

@@ -12,21 +12,24 @@ use hx_tile::{Lanes, OpId, OpKind, RearrangeChoice, Reason, Route, TensorId};
 use crate::cost;
 use crate::distribution::key;
 use crate::distribution::layouts::Layouts;
-use crate::distribution::{Tv, layout_of_table};
-use crate::search::context::Cx;
+use crate::distribution::{ThreadValueLayout, layout_of_table};
+use crate::search::context::SolverContext;
 use crate::search::pool::ExchangeOf;
 
 /// Returns the rearrangements of a program, each with the way that avoids shared memory, or `None` if there is no such way or it
 /// costs more.
-pub(crate) fn routes(cx: &Cx<'_, '_>, known: &Layouts) -> BTreeMap<OpId, Option<RearrangeChoice>> {
+pub(crate) fn routes(
+    context: &SolverContext<'_, '_>,
+    known: &Layouts,
+) -> BTreeMap<OpId, Option<RearrangeChoice>> {
     let mut out = BTreeMap::new();
-    for (op, trips) in cx.program().ops(crate::constraints::component::UNKNOWN_TRIPS) {
+    for (op, trips) in context.program().ops(crate::constraints::component::UNKNOWN_TRIPS) {
         if let OpKind::Rearrange { dst, src, .. } = op.kind {
-            let found = direct(cx, known, [dst, src]);
+            let found = direct(context, known, [dst, src]);
             let choice = found.map(|(route, cycles)| {
                 let text = match &route {
                     Route::Within(_) | Route::Renamed(_) => "every thread has its elements already".into(),
-                    _ => differs(cx, known, [dst, src]),
+                    _ => differs(context, known, [dst, src]),
                 };
                 RearrangeChoice { route, cycles: trips * cycles, reason: Reason { text, from: vec![] } }
             });
@@ -38,61 +41,70 @@ pub(crate) fn routes(cx: &Cx<'_, '_>, known: &Layouts) -> BTreeMap<OpId, Option<
 
 /// Returns the pool's key of an exchange through shared memory.
 pub(crate) fn exchange_of(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     known: &Layouts,
     [dst, src]: [TensorId; 2],
     trips: f64,
 ) -> ExchangeOf {
-    let tensor = cx.program().tensor(src);
-    let ends = [src, dst].map(|tensor| key(&known[tensor].tv));
-    (ends, tensor.dtype, tensor.size(), trips.to_bits(), cx.single)
+    let tensor = context.program().tensor(src);
+    let ends = [src, dst].map(|tensor| key(&known[tensor].layout));
+    (ends, tensor.dtype, tensor.size(), trips.to_bits(), context.single)
 }
 
 /// Describes the layouts of the two ends of a rearrangement.
-pub(crate) fn differs(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> String {
+pub(crate) fn differs(context: &SolverContext<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> String {
     let (held, wanted) = (&known[src], &known[dst]);
     format!(
         "`{}` is held as {} ({}) and needed as {} ({})",
-        cx.program().tensor(src).name,
-        held.tv.text(),
+        context.program().tensor(src).name,
+        held.layout.text(),
         held.reason.text,
-        wanted.tv.text(),
+        wanted.layout.text(),
         wanted.reason.text
     )
 }
 
 /// Returns the cheapest way that avoids shared memory, with the cycles of one execution. `None` if there is none, or if
 /// shared memory is cheaper.
-fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option<(Route, f64)> {
-    let (held, wanted, tensor) = (&known[src].tv, &known[dst].tv, cx.program().tensor(src));
-    let route = ([key(held), key(wanted)], tensor.dtype, tensor.size(), cx.drain.to_bits());
-    if let Some(known) = cx.pool.routes.borrow().get(&route) {
+fn direct(
+    context: &SolverContext<'_, '_>,
+    known: &Layouts,
+    [dst, src]: [TensorId; 2],
+) -> Option<(Route, f64)> {
+    let (held, wanted, tensor) = (&known[src].layout, &known[dst].layout, context.program().tensor(src));
+    let route = ([key(held), key(wanted)], tensor.dtype, tensor.size(), context.drain.to_bits());
+    if let Some(known) = context.pool.routes.borrow().get(&route) {
         return known.clone();
     }
-    let found = found(cx, [held, wanted], src);
-    cx.pool.routes.borrow_mut().insert(route, found.clone());
+    let found = found(context, [held, wanted], src);
+    context.pool.routes.borrow_mut().insert(route, found.clone());
     found
 }
 
-fn found(cx: &Cx<'_, '_>, [held, wanted]: [&Rc<Tv>; 2], src: TensorId) -> Option<(Route, f64)> {
-    let target = cx.target();
-    if let Some(table) = cx.pool.positions(held, wanted) {
+fn found(
+    context: &SolverContext<'_, '_>,
+    [held, wanted]: [&Rc<ThreadValueLayout>; 2],
+    src: TensorId,
+) -> Option<(Route, f64)> {
+    let target = context.target();
+    if let Some(table) = context.pool.positions(held, wanted) {
         let layout = layout_of_table(&[table.len() as i64], &table);
         return Some((layout.map_or_else(|| Route::Renamed(table.to_vec()), Route::Within), 0.0));
     }
-    let (tensor, threads) = (cx.program().tensor(src), cx.program().threads_holding(src));
+    let (tensor, threads) = (context.program().tensor(src), context.program().threads_holding(src));
     if !threads.is_multiple_of(target.limits.lanes) || held.threads() != wanted.threads() {
         return None;
     }
     let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
-    let shared = cost::exchange(target, threads, bytes) + cx.drain + cost::shared_latency(cx.target());
+    let shared =
+        cost::exchange(target, threads, bytes) + context.drain + cost::shared_latency(context.target());
     let ends = Ends::of(held, wanted, target.limits.lanes as usize);
-    let matrices = cx.target().rows().exchanges_by(Reach::Tile).find_map(|row| {
+    let matrices = context.target().rows().exchanges_by(Reach::Tile).find_map(|row| {
         let (src, count) = ends.matrices(row, tensor.dtype)?;
         Some((Route::Matrices { row: row.into(), src }, cost::lanes(target, threads, row, count, 0)))
     });
     let lanes = || {
-        let row = cx.target().rows().exchanges_by(Reach::Lane).next()?;
+        let row = context.target().rows().exchanges_by(Reach::Lane).next()?;
         let lanes = ends.lanes(row, tensor.dtype)?;
         let (exchanges, selects) = steps(&lanes, row, tensor.dtype);
         Some((Route::Lanes(lanes), cost::lanes(target, threads, row, exchanges, selects)))
@@ -123,7 +135,7 @@ struct Ends {
 type Place = (i64, i64);
 
 impl Ends {
-    fn of(held: &Tv, wanted: &Tv, warp: usize) -> Ends {
+    fn of(held: &ThreadValueLayout, wanted: &ThreadValueLayout, warp: usize) -> Ends {
         let radix = held.radix(wanted);
         Ends { warp, held: held.elements(&radix), wanted: wanted.elements(&radix) }
     }

@@ -12,7 +12,7 @@ use crate::edits::Move;
 use crate::search::pool::Pool;
 
 /// The context that every stage of one run of the solver reads.
-pub(crate) struct Cx<'s, 'p> {
+pub(crate) struct SolverContext<'s, 'p> {
     pub(crate) system: &'s System<'p>,
     pub(crate) pool: &'s Pool,
     pub(crate) cancelled: &'s dyn Fn() -> bool,
@@ -29,12 +29,16 @@ pub(crate) struct Cx<'s, 'p> {
     pub(crate) drain: f64,
 }
 
-impl<'s, 'p> Cx<'s, 'p> {
-    pub(crate) fn new(system: &'s System<'p>, pool: &'s Pool, cancelled: &'s dyn Fn() -> bool) -> Cx<'s, 'p> {
+impl<'s, 'p> SolverContext<'s, 'p> {
+    pub(crate) fn new(
+        system: &'s System<'p>,
+        pool: &'s Pool,
+        cancelled: &'s dyn Fn() -> bool,
+    ) -> SolverContext<'s, 'p> {
         let together = Together::of(system.program);
         let steps = Cell::new(0);
         let drain = cost::drain(system.program, together.registers(system.program));
-        Cx {
+        SolverContext {
             system,
             pool,
             cancelled,
@@ -47,17 +51,17 @@ impl<'s, 'p> Cx<'s, 'p> {
         }
     }
 
-    pub(crate) fn single(self, single: bool) -> Cx<'s, 'p> {
-        Cx { single, ..self }
+    pub(crate) fn single(self, single: bool) -> SolverContext<'s, 'p> {
+        SolverContext { single, ..self }
     }
 
-    pub(crate) fn in_boxes(self, in_boxes: bool) -> Cx<'s, 'p> {
-        Cx { in_boxes, ..self }
+    pub(crate) fn in_boxes(self, in_boxes: bool) -> SolverContext<'s, 'p> {
+        SolverContext { in_boxes, ..self }
     }
 
     /// Returns the context of a program that contains these moves.
-    pub(crate) fn after(self, moves: &[Move]) -> Cx<'s, 'p> {
-        Cx { moved: moves.to_vec(), ..self }
+    pub(crate) fn after(self, moves: &[Move]) -> SolverContext<'s, 'p> {
+        SolverContext { moved: moves.to_vec(), ..self }
     }
 
     pub(crate) fn target(&self) -> Target {

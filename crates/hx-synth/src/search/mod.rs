@@ -16,12 +16,12 @@ use crate::anchor::gemm::{Gemm, Tiling};
 use crate::anchor::tilings::tilings;
 use crate::constraints::component::Component;
 use crate::cost;
-use crate::distribution::Tv;
-use crate::distribution::layouts::{Known, Layouts};
+use crate::distribution::ThreadValueLayout;
+use crate::distribution::layouts::{Layouts, ReasonedLayout};
 use crate::distribution::reshape;
 use crate::edits::Move;
 use crate::failure::{Blocked, Failure, FailureKind};
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 
 /// A complete choice for a component.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub(crate) const ALL: usize = 4 * BUDGET;
 /// Branches after which a search with moves stops if it has a leaf. A search without moves or a leaf stops after twice as many.
 const FEW: usize = 256;
 
-impl<'p> Cx<'_, 'p> {
+impl<'p> SolverContext<'_, 'p> {
     /// Returns the cycles of all executions of the operations with known layouts, and of the moves.
     ///
     /// # Errors
@@ -87,13 +87,19 @@ impl<'p> Cx<'_, 'p> {
     }
 
     /// Returns a tiling of a gemm with trip count `trips`, with the cost of the loads of operands that no other operation uses.
-    fn way(&self, gemm: &Gemm<'p>, trips: f64, own_loads: &[(&'p Op, f64)], tiling: Rc<Tiling>) -> Way {
+    fn candidate(
+        &self,
+        gemm: &Gemm<'p>,
+        trips: f64,
+        own_loads: &[(&'p Op, f64)],
+        tiling: Rc<Tiling>,
+    ) -> TilingCandidate {
         let target = self.target();
         let mut known = Layouts::new(self.program().tensors.len());
-        for (tensor, held) in gemm.registers().into_iter().zip(&tiling.operands) {
-            let (Some(tensor), Some(held)) = (tensor, held) else { continue };
+        for (tensor, operand) in gemm.registers().into_iter().zip(&tiling.operands) {
+            let (Some(tensor), Some(operand)) = (tensor, operand) else { continue };
             let reason = Reason { text: String::new(), from: vec![] };
-            known.set(tensor, Rc::new(Known { tv: held.tv.clone(), reason, pin: None }));
+            known.set(tensor, Rc::new(ReasonedLayout { layout: operand.layout.clone(), reason, pin: None }));
         }
         let load = |(op, trips): &(&'p Op, f64)| match self.cycles(op, &known) {
             Ok(cycles) => trips * cycles.unwrap_or(0.0),
@@ -101,7 +107,7 @@ impl<'p> Cx<'_, 'p> {
         };
         let loads = own_loads.iter().map(load).sum();
         let cycles = trips * cost::gemm(target, &tiling, self.program().threads_of(gemm.op));
-        Way { tiling, cycles, loads }
+        TilingCandidate { tiling, cycles, loads }
     }
 
     /// Returns a lower bound on the cycles of moving an operand, in all executions; infinite if the operation does not belong
@@ -179,38 +185,41 @@ impl Wanted {
 /// # Errors
 /// The first failure that the search met, if there is no choice at all.
 pub(crate) fn search<'p>(
-    cx: &Cx<'_, 'p>,
+    context: &SolverContext<'_, 'p>,
     component: &Component<'p>,
     start: Layouts,
     wanted: Wanted,
 ) -> Result<Found<'p>, Blocked> {
     let Wanted { keep, within, below, conflicts, branches } = wanted;
-    let (gemms, ways): (Vec<Gemm<'p>>, Vec<Vec<Way>>) = ways(cx, component, conflicts)?.into_iter().unzip();
-    // If no way can load an operand the bound is infinite: use 0 instead, so that the search runs and reports the reason.
-    let cheapest = |ways: &Vec<Way>| ways.first().map(Way::bound).filter(|b| b.is_finite()).unwrap_or(0.0);
-    let mut least: Vec<f64> = ways.iter().map(cheapest).collect();
+    let (gemms, candidates): (Vec<Gemm<'p>>, Vec<Vec<TilingCandidate>>) =
+        candidates(context, component, conflicts)?.into_iter().unzip();
+    // If no tiling can load an operand the bound is infinite: use 0 instead, so that the search runs and reports the reason.
+    let cheapest = |candidates: &Vec<TilingCandidate>| {
+        candidates.first().map(TilingCandidate::bound).filter(|b| b.is_finite()).unwrap_or(0.0)
+    };
+    let mut least: Vec<f64> = candidates.iter().map(cheapest).collect();
     for i in (1..least.len()).rev() {
         least[i - 1] += least[i];
     }
     least.push(0.0);
     let mut search = Search {
-        cx,
+        context,
         component,
         conflicts,
         gemms,
-        ways,
+        candidates,
         least,
         keep,
         leaves: Vec::new(),
         branches: 0,
         within,
         below,
-        most: branches.unwrap_or_else(|| ALL.saturating_sub(cx.pool.branches.get())),
+        most: branches.unwrap_or_else(|| ALL.saturating_sub(context.pool.branches.get())),
         left: 0,
         failure: None,
         moves: BTreeMap::new(),
     };
-    search.settle(Branch { known: start, ..Branch::default() })?;
+    search.descend_if_promising(Branch { known: start, ..Branch::default() })?;
     if search.leaves.is_empty() {
         let none = || Failure::new(FailureKind::Conflict, "no layout was found");
         let mut failure = search.failure.unwrap_or_else(none);
@@ -223,30 +232,31 @@ pub(crate) fn search<'p>(
     }
     let least = search.leaves.first().map_or(f64::INFINITY, |leaf| leaf.cost);
     search.leaves.retain(|leaf| leaf.cost <= least || leaf.cost < least + within);
-    let pays = |(m, bound): (Move, f64)| (bound + cx.move_cost(component, m) < least).then_some(m);
+    let pays = |(m, bound): (Move, f64)| (bound + context.move_cost(component, m) < least).then_some(m);
     let moves = search.moves.into_iter().filter_map(pays).collect();
     Ok(Found { leaves: search.leaves, left: search.left, moves })
 }
 
-/// Returns the gemms of a component, each with the ways to compute it, cheapest first.
+/// Returns the gemms of a component, each with the tilings that compute it, cheapest first.
 ///
 /// # Errors
 /// `NoInstruction` if the target cannot compute one of the gemms.
-fn ways<'p>(
-    cx: &Cx<'_, 'p>,
+fn candidates<'p>(
+    context: &SolverContext<'_, 'p>,
     component: &Component<'p>,
     conflicts: Conflicts,
-) -> Result<Vec<(Gemm<'p>, Vec<Way>)>, Failure> {
-    let program = cx.program();
+) -> Result<Vec<(Gemm<'p>, Vec<TilingCandidate>)>, Failure> {
+    let program = context.program();
     let packed = component.packed(program);
     let mut out = Vec::new();
     for (op, trips) in component.gemms() {
         let Some(gemm) = Gemm::of(program, op) else { continue };
-        let tilings = tilings(program, &gemm, cx.pool, packed)?;
+        let tilings = tilings(program, &gemm, context.pool, packed)?;
         // If conflicts are mended, moves may give the gemm other tensors than the loaded ones, so their loads bound nothing.
         let own =
             if conflicts == Conflicts::Leave { component.own_loads(program, &gemm) } else { Vec::new() };
-        let mut found: Vec<Way> = tilings.iter().map(|t| cx.way(&gemm, trips, &own, t.clone())).collect();
+        let mut found: Vec<TilingCandidate> =
+            tilings.iter().map(|t| context.candidate(&gemm, trips, &own, t.clone())).collect();
         // The first leaf is then as cheap as its bound. Of equal bounds, the fewest cycles of the gemm itself come first.
         found.sort_by(|a, b| a.bound().total_cmp(&b.bound()).then(a.cycles.total_cmp(&b.cycles)));
         out.push((gemm, found));
@@ -289,8 +299,8 @@ impl Branch<'_> {
     }
 }
 
-/// A tiling of a gemm.
-struct Way {
+/// A tiling of a gemm, with its cost.
+struct TilingCandidate {
     tiling: Rc<Tiling>,
     /// Cycles of all executions.
     cycles: f64,
@@ -298,7 +308,7 @@ struct Way {
     loads: f64,
 }
 
-impl Way {
+impl TilingCandidate {
     fn bound(&self) -> f64 {
         self.cycles + self.loads
     }
@@ -306,12 +316,12 @@ impl Way {
 
 /// Depth-first search over the gemms in the order of the text, then over anchors for the tensors that no gemm reaches.
 struct Search<'s, 'c, 'p> {
-    cx: &'s Cx<'c, 'p>,
+    context: &'s SolverContext<'c, 'p>,
     component: &'s Component<'p>,
     conflicts: Conflicts,
     gemms: Vec<Gemm<'p>>,
     /// The tilings of each gemm, cheapest first.
-    ways: Vec<Vec<Way>>,
+    candidates: Vec<Vec<TilingCandidate>>,
     /// Lower bounds on the cycles of the gemms from each one on, with the loads of operands that only they use.
     least: Vec<f64>,
     keep: usize,
@@ -358,7 +368,7 @@ impl<'p> Search<'_, '_, 'p> {
     }
 
     fn descend(&mut self, branch: Branch<'p>) -> Result<(), Failure> {
-        if (self.cx.cancelled)() {
+        if (self.context.cancelled)() {
             return Err(Failure::cancelled());
         }
         if let Some(gemm) = self.gemms.get(branch.chosen.len()).copied() {
@@ -367,15 +377,18 @@ impl<'p> Search<'_, '_, 'p> {
         let known = &branch.known;
         if let Some(missing) = self.component.tensors.iter().find(|t| known.get(**t).is_none()) {
             let missing = *missing;
-            if let Some((tensor, tv, op)) = self.cx.system.lift(known)
+            if let Some((tensor, layout, op)) = self.context.system.lift(known)
                 && self.component.tensors.contains(&tensor)
             {
                 let found = self.leaves.len();
                 let mut next = branch.clone();
-                let repeats = tv.values() * tv.threads() > tv.tile.iter().product::<i64>();
+                let repeats = layout.values() * layout.threads() > layout.tile.iter().product::<i64>();
                 let text = "as its narrower operand, each thread with all of the other axes".into();
                 let reason = Reason { text, from: vec![op] };
-                next.known.set(tensor, Rc::new(Known { tv: self.cx.pool.keep(tv), reason, pin: None }));
+                next.known.set(
+                    tensor,
+                    Rc::new(ReasonedLayout { layout: self.context.pool.keep(layout), reason, pin: None }),
+                );
                 self.enter(next, &[tensor])?;
                 // If several threads hold the same elements, dealing the elements to them may be cheaper.
                 if self.leaves.len() > found && !repeats {
@@ -384,9 +397,9 @@ impl<'p> Search<'_, '_, 'p> {
             }
             return self.anchor(missing, branch);
         }
-        let values = |tensor| Some(branch.known.get(tensor)?.tv.values());
-        let spills = self.cx.together.spills(self.cx.program(), &values);
-        let cost = self.cx.cost(self.component, &branch)? + spills;
+        let values = |tensor| Some(branch.known.get(tensor)?.layout.values());
+        let spills = self.context.together.spills(self.context.program(), &values);
+        let cost = self.context.cost(self.component, &branch)? + spills;
         if self.promises(cost) {
             let Branch { known: layouts, chosen: tilings, moves, .. } = branch;
             let at = self.leaves.partition_point(|leaf| leaf.cost <= cost);
@@ -406,34 +419,34 @@ impl<'p> Search<'_, '_, 'p> {
             return Ok(());
         }
         self.branches += 1;
-        self.cx.pool.branches.set(self.cx.pool.branches.get() + 1);
-        self.cx.steps.set(self.cx.steps.get() + 1);
-        let system = self.cx.system;
-        let mut conflicts = system.propagate(self.cx.pool, &mut branch.known, changed);
+        self.context.pool.branches.set(self.context.pool.branches.get() + 1);
+        self.context.steps.set(self.context.steps.get() + 1);
+        let system = self.context.system;
+        let mut conflicts = system.propagate(self.context.pool, &mut branch.known, changed);
         conflicts.retain(|conflict| !branch.cut.contains(conflict));
         if let Some(first) = conflicts.first() {
             self.failure.get_or_insert_with(|| system.conflict(*first, &branch.known));
             if self.conflicts == Conflicts::Leave {
-                let bound = self.cx.cost(self.component, &branch).unwrap_or(f64::INFINITY);
+                let bound = self.context.cost(self.component, &branch).unwrap_or(f64::INFINITY);
                 let bound = bound + self.least[branch.chosen.len()];
                 for conflict in &conflicts {
                     system
-                        .moves(*conflict, self.cx.pool, &branch.known)
+                        .moves(*conflict, self.context.pool, &branch.known)
                         .into_iter()
                         .for_each(|m| self.might(m, bound));
                 }
                 return Ok(());
             }
             for conflict in conflicts {
-                let ways = system.moves(conflict, self.cx.pool, &branch.known).into_iter();
-                let ways = ways.filter(|m| !self.cx.moved.contains(m));
-                let cost = |m: &Move| self.cx.move_cost(self.component, *m);
-                let Some(cheapest) = ways.min_by(|a, b| cost(a).total_cmp(&cost(b))) else { return Ok(()) };
+                let moves = system.moves(conflict, self.context.pool, &branch.known).into_iter();
+                let moves = moves.filter(|m| !self.context.moved.contains(m));
+                let cost = |m: &Move| self.context.move_cost(self.component, *m);
+                let Some(cheapest) = moves.min_by(|a, b| cost(a).total_cmp(&cost(b))) else { return Ok(()) };
                 branch.moved(cheapest);
                 branch.cut.insert(conflict);
             }
         }
-        self.settle(branch)
+        self.descend_if_promising(branch)
     }
 
     /// Goes on with a branch if every operation has an instruction, or moves give it tensors for which it has one, and a leaf
@@ -441,18 +454,18 @@ impl<'p> Search<'_, '_, 'p> {
     ///
     /// # Errors
     /// `Cancelled` if the caller cancelled.
-    fn settle(&mut self, mut branch: Branch<'p>) -> Result<(), Failure> {
+    fn descend_if_promising(&mut self, mut branch: Branch<'p>) -> Result<(), Failure> {
         loop {
-            match self.cx.cost(self.component, &branch) {
+            match self.context.cost(self.component, &branch) {
                 Ok(cost) if self.promises(cost + self.least[branch.chosen.len()]) => {
                     return self.descend(branch);
                 }
                 Ok(_) => return Ok(()),
                 Err(failure) => {
-                    let op = failure.op.and_then(|op| self.cx.system.op(op));
+                    let op = failure.op.and_then(|op| self.context.system.op(op));
                     self.failure.get_or_insert(failure);
                     let Some(op) = op.filter(|_| self.conflicts == Conflicts::Mend) else { return Ok(()) };
-                    let moves = freeing(self.cx.program(), &branch.known, op);
+                    let moves = freeing(self.context.program(), &branch.known, op);
                     if moves.is_empty() || !branch.freed.insert(op.id) {
                         return Ok(());
                     }
@@ -465,41 +478,42 @@ impl<'p> Search<'_, '_, 'p> {
     fn gemm(&mut self, gemm: Gemm<'p>, branch: Branch<'p>) -> Result<(), Failure> {
         let mut fits = false;
         let at = branch.chosen.len();
-        let ways = self.ways[at].len();
-        let so_far = self.cx.cost(self.component, &branch).unwrap_or(0.0);
-        for i in 0..ways {
+        let candidates = self.candidates[at].len();
+        let so_far = self.context.cost(self.component, &branch).unwrap_or(0.0);
+        for i in 0..candidates {
             if self.is_over() {
-                self.left += (ways - i) as u64;
+                self.left += (candidates - i) as u64;
                 return Ok(());
             }
-            let way = &self.ways[at][i];
-            // Skip a way that would be pruned as soon as it is entered.
-            if !self.promises(so_far + way.bound() + self.least[at + 1]) {
+            let candidate = &self.candidates[at][i];
+            // Skip a tiling that would be pruned as soon as it is entered.
+            if !self.promises(so_far + candidate.bound() + self.least[at + 1]) {
                 continue;
             }
-            let tiling = way.tiling.clone();
-            let [a, b] = tiling.operands.each_ref().map(|held| held.as_ref().map(|held| &held.tv));
+            let tiling = candidate.tiling.clone();
+            let [a, b] =
+                tiling.operands.each_ref().map(|operand| operand.as_ref().map(|operand| &operand.layout));
             let operands = gemm.tensors().into_iter().zip([Some(&tiling.c), a, b]);
             let operands = operands.zip(["accumulator", "A", "B"]);
-            let pool = self.cx.pool;
+            let pool = self.context.pool;
             let mut next = branch.clone();
             let (mut changed, mut stand) = (Vec::new(), Vec::new());
-            for (operand, ((tensor, tv), what)) in operands.enumerate() {
-                let (Some(tensor), Some(tv)) = (tensor, tv) else { continue };
+            for (operand, ((tensor, layout), what)) in operands.enumerate() {
+                let (Some(tensor), Some(layout)) = (tensor, layout) else { continue };
                 // A and B may be the same tensor, which then has its layout already.
                 if let Some(known) = next.known.get(tensor) {
-                    if !tiling.reads(pool, &known.tv, tv, operand) {
+                    if !tiling.reads(pool, &known.layout, layout, operand) {
                         stand.push(operand);
                     }
                     continue;
                 }
                 let text = format!("{what} fragment of `{}`", tiling.row.name);
                 let reason = Reason { text, from: vec![gemm.op.id] };
-                next.known.set(tensor, Rc::new(Known { tv: tv.clone(), reason, pin: None }));
+                next.known.set(tensor, Rc::new(ReasonedLayout { layout: layout.clone(), reason, pin: None }));
                 changed.push(tensor);
             }
             if !stand.is_empty() && self.conflicts == Conflicts::Leave {
-                let cost = self.cx.cost(self.component, &branch).unwrap_or(f64::INFINITY);
+                let cost = self.context.cost(self.component, &branch).unwrap_or(f64::INFINITY);
                 let bound = cost + self.least[branch.chosen.len()];
                 for operand in stand {
                     self.apart(&gemm, operand, &next.known).into_iter().for_each(|m| self.might(m, bound));
@@ -526,7 +540,7 @@ impl<'p> Search<'_, '_, 'p> {
         }
         let Some(tensor) = gemm.tensors()[operand] else { return moves };
         let from = known.get(tensor).and_then(|k| k.reason.from.first().copied());
-        if let Some(op) = from.and_then(|op| self.cx.system.op(op))
+        if let Some(op) = from.and_then(|op| self.context.system.op(op))
             && op.id != gemm.op.id
             && let Some(operand) = op.kind.registers().iter().position(|t| *t == tensor)
         {
@@ -541,7 +555,7 @@ impl<'p> Search<'_, '_, 'p> {
         let mut failure = Failure::new(FailureKind::Conflict, message).at(gemm.op.id);
         for tensor in gemm.tensors().into_iter().flatten() {
             if let Some(k) = known.get(tensor) {
-                let name = &self.cx.program().tensor(tensor).name;
+                let name = &self.context.program().tensor(tensor).name;
                 let text = format!("`{name}` is fixed here: {}", k.reason.text);
                 failure = failure.part(k.reason.from.first().copied(), Some(tensor), text);
             }
@@ -554,21 +568,21 @@ impl<'p> Search<'_, '_, 'p> {
     /// # Errors
     /// `Cancelled` if the caller cancelled.
     fn anchor(&mut self, missing: TensorId, branch: Branch<'p>) -> Result<(), Failure> {
-        let (tensor, mut ways, reason) = self.anchor_copy(missing, &branch.known);
-        ways.extend(self.as_reduced(tensor, &branch.known).filter(|tv| !ways.contains(tv)));
-        let (program, shapes) = (self.cx.program(), self.cx.system.shapes(tensor));
+        let (tensor, mut layouts, reason) = self.anchor_copy(missing, &branch.known);
+        layouts.extend(self.as_reduced(tensor, &branch.known).filter(|layout| !layouts.contains(layout)));
+        let (program, shapes) = (self.context.program(), self.context.system.shapes(tensor));
         let (bits, threads) = (program.tensor(tensor).dtype.bits(), program.threads_holding(tensor));
-        let reshaped = reshape::ways(&shapes, bits, threads, &reason);
-        let ways: Vec<(Tv, Reason)> =
-            ways.into_iter().map(|tv| (tv, reason.clone())).chain(reshaped).collect();
-        for (i, (tv, reason)) in ways.iter().enumerate() {
+        let reshaped = reshape::reshapable_layouts(&shapes, bits, threads, &reason);
+        let layouts: Vec<(ThreadValueLayout, Reason)> =
+            layouts.into_iter().map(|layout| (layout, reason.clone())).chain(reshaped).collect();
+        for (i, (layout, reason)) in layouts.iter().enumerate() {
             if self.is_over() {
-                self.left += (ways.len() - i) as u64;
+                self.left += (layouts.len() - i) as u64;
                 return Ok(());
             }
             let mut next = branch.clone();
-            let tv = self.cx.pool.keep(tv.clone());
-            next.known.set(tensor, Rc::new(Known { tv, reason: reason.clone(), pin: None }));
+            let layout = self.context.pool.keep(layout.clone());
+            next.known.set(tensor, Rc::new(ReasonedLayout { layout, reason: reason.clone(), pin: None }));
             self.enter(next, &[tensor])?;
         }
         Ok(())
@@ -576,8 +590,8 @@ impl<'p> Search<'_, '_, 'p> {
 
     /// Returns a layout of a tensor that is reduced: the layout of the result, with the whole reduced axis in each thread.
     /// `None` if no operation reduces the tensor, or if the result has no layout yet.
-    fn as_reduced(&self, tensor: TensorId, known: &Layouts) -> Option<Tv> {
-        let program = self.cx.program();
+    fn as_reduced(&self, tensor: TensorId, known: &Layouts) -> Option<ThreadValueLayout> {
+        let program = self.context.program();
         let (result, axis) = self.component.ops.iter().find_map(|(op, _)| {
             let OpKind::Reduce { dst, src, axis, .. } = op.kind else { return None };
             if src == tensor { Some((known.get(dst)?, axis)) } else { None }
@@ -585,14 +599,14 @@ impl<'p> Search<'_, '_, 'p> {
         let shape = &program.tensor(tensor).shape;
         let mut along = vec![0; shape.len()];
         along[axis] = 1;
-        let value = result.tv.value.iter().cloned().chain([TileMode::new(shape[axis], along)]);
-        Some(Tv::covering(shape, result.tv.thread.clone(), value.collect()))
+        let value = result.layout.value.iter().cloned().chain([TileMode::new(shape[axis], along)]);
+        Some(ThreadValueLayout::covering(shape, result.layout.thread.clone(), value.collect()))
     }
 
     /// Returns a tensor without a layout, the layouts to try for it, and their reason. It is the tensor of the copy that moves
     /// most bytes, where copies of global memory come before those of shared memory; the largest tensor if no copy is left.
-    fn anchor_copy(&self, missing: TensorId, known: &Layouts) -> (TensorId, Vec<Tv>, Reason) {
-        let program = self.cx.program();
+    fn anchor_copy(&self, missing: TensorId, known: &Layouts) -> (TensorId, Vec<ThreadValueLayout>, Reason) {
+        let program = self.context.program();
         let unknown = self.component.copies().filter_map(|(op, trips)| Some((Transfer::of(op)?, trips)));
         let unknown = unknown.filter(|(t, _)| known.get(t.register).is_none());
         let weight = |t: &Transfer<'_>, trips: f64| {
@@ -617,8 +631,8 @@ impl<'p> Search<'_, '_, 'p> {
                     Some(i64::from((8 / bits).max(1)))
                 };
                 let least = self.component.copies().filter_map(narrow).max().unwrap_or(1);
-                let (ways, text) = coalesced((program, self.cx.pool), &transfer, dtype, least);
-                (transfer.register, ways, Reason { text, from: vec![transfer.op.id] })
+                let (layouts, text) = coalesced((program, self.context.pool), &transfer, dtype, least);
+                (transfer.register, layouts, Reason { text, from: vec![transfer.op.id] })
             }
             // These tensors are never copied, so any layout works. Anchor the largest one: the others follow from it.
             None => {
@@ -626,9 +640,9 @@ impl<'p> Search<'_, '_, 'p> {
                 let largest = unknown.max_by_key(|t| (program.tensor(**t).size(), std::cmp::Reverse(**t)));
                 let tensor = *largest.unwrap_or(&missing);
                 let shape = &program.tensor(tensor).shape;
-                let tv = deal_plain(shape, i64::from(program.threads_holding(tensor)));
+                let layout = deal_plain(shape, i64::from(program.threads_holding(tensor)));
                 let text = "touched by no copy and no gemm".into();
-                (tensor, vec![tv], Reason { text, from: vec![] })
+                (tensor, vec![layout], Reason { text, from: vec![] })
             }
         }
     }

@@ -11,9 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::access::Access;
 use crate::access::alignment::Alignment;
 use crate::anchor::gemm::{Gemm, Tiling};
-use crate::distribution::{LayoutKey, Tv, key, layout_of_table};
+use crate::distribution::{LayoutKey, ThreadValueLayout, key, layout_of_table};
 use crate::failure::Failure;
-use crate::shared::buffer::Known;
+use crate::shared::buffer::SolvedBuffers;
 use crate::shared::measured::{Measured, MeasuredOf};
 
 /// Interns layouts: equal layouts are the same `Rc`, so comparisons and lookups are cheap. The pool keeps every layout until it
@@ -25,8 +25,8 @@ use crate::shared::measured::{Measured, MeasuredOf};
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     target: Target,
-    layouts: RefCell<FxHashSet<Rc<Tv>>>,
-    projections: RefCell<FxHashMap<Projection, Rc<Tv>>>,
+    layouts: RefCell<FxHashSet<Rc<ThreadValueLayout>>>,
+    projections: RefCell<FxHashMap<Projection, Rc<ThreadValueLayout>>>,
     positions: RefCell<FxHashMap<[LayoutKey; 2], Positions>>,
     accesses: RefCell<FxHashMap<Moved, Rc<[Access]>>>,
     regular: RefCell<FxHashMap<[LayoutKey; 2], bool>>,
@@ -41,7 +41,7 @@ pub(crate) struct Pool {
     pub(crate) exchanges: RefCell<FxHashMap<ExchangeOf, f64>>,
     pub(crate) measured: RefCell<FxHashMap<MeasuredOf, Rc<Measured>>>,
     /// The solutions of shared tensors, which depend on a tensor's accesses only and not on the rest of the program.
-    pub(crate) buffers: RefCell<Known>,
+    pub(crate) buffers: RefCell<SolvedBuffers>,
     /// Addresses that were counted for layouts of shared memory.
     pub(crate) looked: Cell<u64>,
     /// Solutions that were started because the bound from their layouts alone did not rule them out.
@@ -91,33 +91,43 @@ impl Pool {
         self.target
     }
 
-    pub(crate) fn keep(&self, tv: Tv) -> Rc<Tv> {
+    pub(crate) fn keep(&self, layout: ThreadValueLayout) -> Rc<ThreadValueLayout> {
         let mut layouts = self.layouts.borrow_mut();
-        if let Some(known) = layouts.get(&tv) {
+        if let Some(known) = layouts.get(&layout) {
             return known.clone();
         }
-        let kept = Rc::new(tv);
+        let kept = Rc::new(layout);
         layouts.insert(kept.clone());
         kept
     }
 
-    /// Returns [`Tv::project`], which it remembers.
-    pub(crate) fn project(&self, tv: &Rc<Tv>, axes: &[usize]) -> Rc<Tv> {
-        self.projected(tv, axes, false)
+    /// Returns [`ThreadValueLayout::project`], which it remembers.
+    pub(crate) fn project(&self, layout: &Rc<ThreadValueLayout>, axes: &[usize]) -> Rc<ThreadValueLayout> {
+        self.projected(layout, axes, false)
     }
 
-    /// Returns [`Tv::project_values`], which it remembers.
-    pub(crate) fn project_values(&self, tv: &Rc<Tv>, axes: &[usize]) -> Rc<Tv> {
-        if axes.is_empty() { tv.clone() } else { self.projected(tv, axes, true) }
+    /// Returns [`ThreadValueLayout::project_values`], which it remembers.
+    pub(crate) fn project_values(
+        &self,
+        layout: &Rc<ThreadValueLayout>,
+        axes: &[usize],
+    ) -> Rc<ThreadValueLayout> {
+        if axes.is_empty() { layout.clone() } else { self.projected(layout, axes, true) }
     }
 
-    fn projected(&self, tv: &Rc<Tv>, axes: &[usize], values: bool) -> Rc<Tv> {
-        let projection = (key(tv), axes.to_vec(), values);
+    fn projected(
+        &self,
+        layout: &Rc<ThreadValueLayout>,
+        axes: &[usize],
+        values: bool,
+    ) -> Rc<ThreadValueLayout> {
+        let projection = (key(layout), axes.to_vec(), values);
         if let Some(known) = self.projections.borrow().get(&projection) {
             return known.clone();
         }
         let lanes = self.target.limits.lanes;
-        let made = self.keep(if values { tv.project_values(axes, lanes) } else { tv.project(axes, lanes) });
+        let made =
+            self.keep(if values { layout.project_values(axes, lanes) } else { layout.project(axes, lanes) });
         self.projections.borrow_mut().insert(projection, made.clone());
         made
     }
@@ -125,13 +135,13 @@ impl Pool {
     /// Returns the ways in which a row moves a tile of elements held in a layout, computed once.
     pub(crate) fn accesses(
         &self,
-        tv: &Rc<Tv>,
+        layout: &Rc<ThreadValueLayout>,
         shape: &[i64],
         dtype: DType,
         row: &'static CopyRow,
         make: impl FnOnce() -> Vec<Access>,
     ) -> Rc<[Access]> {
-        let moved = (key(tv), shape.to_vec(), dtype, std::ptr::from_ref(row));
+        let moved = (key(layout), shape.to_vec(), dtype, std::ptr::from_ref(row));
         if let Some(known) = self.accesses.borrow().get(&moved) {
             return known.clone();
         }
@@ -169,8 +179,12 @@ impl Pool {
         Ok(made)
     }
 
-    /// Returns [`Tv::positions_of`], which it remembers.
-    pub(crate) fn positions(&self, held: &Rc<Tv>, wanted: &Rc<Tv>) -> Option<Rc<[i64]>> {
+    /// Returns [`ThreadValueLayout::positions_of`], which it remembers.
+    pub(crate) fn positions(
+        &self,
+        held: &Rc<ThreadValueLayout>,
+        wanted: &Rc<ThreadValueLayout>,
+    ) -> Option<Rc<[i64]>> {
         let pair = [key(held), key(wanted)];
         if let Some(known) = self.positions.borrow().get(&pair) {
             return known.clone();
@@ -182,7 +196,7 @@ impl Pool {
 
     /// Reports whether every thread of `held` has the elements of `wanted`, at positions that a layout over `wanted`'s values
     /// describes.
-    pub(crate) fn reads(&self, held: &Rc<Tv>, wanted: &Rc<Tv>) -> bool {
+    pub(crate) fn reads(&self, held: &Rc<ThreadValueLayout>, wanted: &Rc<ThreadValueLayout>) -> bool {
         let pair = [key(held), key(wanted)];
         if pair[0] == pair[1] {
             return true;

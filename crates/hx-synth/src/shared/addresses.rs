@@ -9,7 +9,7 @@ use super::conflicts::Places;
 use super::measured::{Measured, MeasuredOf};
 use crate::access::Access;
 use crate::distribution::key;
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 
 /// An access with the addresses of its lanes.
 pub(super) struct Addressed<'c> {
@@ -19,23 +19,27 @@ pub(super) struct Addressed<'c> {
 
 /// Returns a candidate's access with the addresses of its lanes, computed once. `None` if no lane has an address: the
 /// candidate reads by descriptor, or moves boxes or runs.
-pub(super) fn measured<'c>(cx: &Cx<'_, '_>, candidate: &'c Candidate, u: &Use<'_>) -> Option<Addressed<'c>> {
+pub(super) fn measured<'c>(
+    context: &SolverContext<'_, '_>,
+    candidate: &'c Candidate,
+    u: &Use<'_>,
+) -> Option<Addressed<'c>> {
     let access = candidate.by.access()?;
     let addresses = candidate.measured.get_or_init(|| {
-        let make = || Rc::new(Measured::new(places(cx.program(), u, access)));
+        let make = || Rc::new(Measured::new(places(context.program(), u, access)));
         // In an asynchronous copy the assignment of vectors to threads depends on the tensor's other accesses, so the pool
         // cannot keep it.
-        let End::Register(tv) = &u.end else { return make() };
-        let shape = u.tensor().map(|tensor| cx.program().tensor(tensor).shape.clone());
+        let End::Register(layout) = &u.end else { return make() };
+        let shape = u.tensor().map(|tensor| context.program().tensor(tensor).shape.clone());
         let of = MeasuredOf {
             op: u.op.id,
             reads: u.reads,
-            held: key(tv),
+            held: key(layout),
             row: std::ptr::from_ref(access.row),
             run: access.run.clone(),
             shape: shape.unwrap_or_default(),
         };
-        cx.pool.measured.borrow_mut().entry(of).or_insert_with(make).clone()
+        context.pool.measured.borrow_mut().entry(of).or_insert_with(make).clone()
     });
     Some(Addressed { access, addresses })
 }

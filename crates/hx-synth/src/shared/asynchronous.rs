@@ -8,7 +8,7 @@ use super::buffer::{End, Use};
 use crate::access::alignment::amount;
 use crate::access::{Access, Run, global, vector};
 use crate::anchor::copy::{deal, deal_as_held};
-use crate::distribution::Tv;
+use crate::distribution::ThreadValueLayout;
 use crate::failure::{Failure, FailureKind};
 use crate::search::pool::Pool;
 
@@ -42,10 +42,11 @@ pub(super) fn accesses(
         };
         let (threads, bits) = (i64::from(program.threads_of(u.op)), i64::from(dtype.bits()));
         let own = reader.as_ref().and_then(|held| deal_as_held(target, &u.shape, &run, held, bits));
-        let Some(tv) = own.or_else(|| deal(target, &u.shape, &run, threads, bits).into_iter().next()) else {
+        let Some(layout) = own.or_else(|| deal(target, &u.shape, &run, threads, bits).into_iter().next())
+        else {
             continue;
         };
-        let Some(access) = vector::vector(target, &tv, row, run) else { continue };
+        let Some(access) = vector::vector(target, &layout, row, run) else { continue };
         out.push(access);
     }
     if out.is_empty() {
@@ -100,7 +101,7 @@ pub(super) fn unaligned(
 /// Returns the layout in which readers hold the tile of an asynchronous copy, if the program synchronizes single warps. Each
 /// warp must then copy the elements that it reads. `None` if the program does not, or if no read holds the copied tile in
 /// registers.
-fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
+fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<ThreadValueLayout> {
     if !program.ops(1.0).iter().any(|(op, _)| op.kind == OpKind::Sync(SyncOp::Warp)) {
         return None;
     }
@@ -109,8 +110,8 @@ fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
 
 /// Returns the tile of a copy as another use of the tensor holds it. Threads hold all of every mode that the other use does
 /// not walk. `None` if the other use holds no register tensor, or walks a mode that the copy lacks.
-fn held_by(u: &Use<'_>, other: &Use<'_>) -> Option<Tv> {
-    let End::Register(tv) = &other.end else { return None };
+fn held_by(u: &Use<'_>, other: &Use<'_>) -> Option<ThreadValueLayout> {
+    let End::Register(layout) = &other.end else { return None };
     let modes = &u.view.modes;
     // The index, among the modes of the copy, of each mode of the other use.
     let stands = |mode| modes.iter().position(|own| own == mode);
@@ -120,12 +121,16 @@ fn held_by(u: &Use<'_>, other: &Use<'_>) -> Option<Tv> {
         places.iter().zip(&mode.strides).for_each(|(place, stride)| strides[*place] = *stride);
         TileMode::new(mode.extent, strides)
     };
-    let thread = tv.thread.iter().map(spread).collect();
+    let thread = layout.thread.iter().map(spread).collect();
     let whole = |d: usize| {
         let mut strides = vec![0; modes.len()];
         strides[d] = 1;
         TileMode::new(u.shape[d], strides)
     };
     let others = (0..modes.len()).filter(|d| !places.contains(d)).map(whole);
-    Some(Tv::covering(&u.shape, thread, tv.value.iter().map(spread).chain(others).collect()))
+    Some(ThreadValueLayout::covering(
+        &u.shape,
+        thread,
+        layout.value.iter().map(spread).chain(others).collect(),
+    ))
 }

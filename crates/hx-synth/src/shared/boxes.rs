@@ -14,7 +14,7 @@ use super::operand::is_met;
 use super::{pin_of, runs};
 use crate::access::global;
 use crate::cost;
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 
 /// The widths of a box's rows, in the order in which they are tried: the width of a swizzle, or `None` for whole rows of the
 /// tile without a swizzle.
@@ -27,8 +27,8 @@ const WIDTHS: [Option<SwizzleMode>; 5] = [
 ];
 
 /// Returns the bulk rows that can make a copy, boxes before runs: a load that signals a pipeline, or a store.
-pub(super) fn rows_of(cx: &Cx<'_, '_>, dtype: DType, u: &Use<'_>) -> Vec<&'static BulkRow> {
-    let target = cx.target();
+pub(super) fn rows_of(context: &SolverContext<'_, '_>, dtype: DType, u: &Use<'_>) -> Vec<&'static BulkRow> {
+    let target = context.target();
     let (ends, adds) = if let OpKind::CopyAsync { signal: Some(_), .. } = u.op.kind {
         ([Space::Global, Space::Shared], false)
     } else if let OpKind::Store { adds, .. } = u.op.kind {
@@ -45,33 +45,33 @@ pub(super) fn rows_of(cx: &Cx<'_, '_>, dtype: DType, u: &Use<'_>) -> Vec<&'stati
 /// # Errors
 /// The reason why there is none.
 pub(super) fn candidates(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     info: &Tensor,
     u: &Use<'_>,
     global: &View,
     row: &'static BulkRow,
 ) -> Result<Vec<Candidate>, String> {
-    let param = global::param_of(cx.program(), global).ok_or("it is not a tensor of global memory")?;
-    if row.is_load() && is_written(cx, global.base) {
+    let param = global::param_of(context.program(), global).ok_or("it is not a tensor of global memory")?;
+    if row.is_load() && is_written(context, global.base) {
         return Err(format!("the kernel writes `{}` too", param.name));
     }
     if let Some(unit) = row.run {
-        let (boxes, constraint) = runs::cut(cx, (info, u), (param, global), (row, unit))?;
-        return made(cx, (info, u), boxes, constraint).map(|candidate| vec![candidate]);
+        let (boxes, constraint) = runs::cut(context, (info, u), (param, global), (row, unit))?;
+        return made(context, (info, u), boxes, constraint).map(|candidate| vec![candidate]);
     }
-    let dims = dimensions(cx, param, global, row)?;
-    let blocks = i64::from(cx.program().blocks_of(u.op));
+    let dims = dimensions(context, param, global, row)?;
+    let blocks = i64::from(context.program().blocks_of(u.op));
     let mut out = Vec::new();
     let mut refused = None;
     for width in WIDTHS {
-        let (share, alone, found) = match dealt(cx, (info, u), (param, global), &dims, width, blocks) {
+        let (share, alone, found) = match dealt(context, (info, u), (param, global), &dims, width, blocks) {
             Some(Ok((mode, cut))) => (Some(mode), None, Ok(cut)),
-            Some(Err(why)) => (None, Some(why), cut(cx, (info, u), (param, global), &dims, width, None)),
-            None => (None, None, cut(cx, (info, u), (param, global), &dims, width, None)),
+            Some(Err(why)) => (None, Some(why), cut(context, (info, u), (param, global), &dims, width, None)),
+            None => (None, None, cut(context, (info, u), (param, global), &dims, width, None)),
         };
         let candidate = found.and_then(|(extents, align, constraint)| {
             let boxes = Boxes { row, dims: dims.clone(), extents, align, share, alone };
-            made(cx, (info, u), boxes, constraint)
+            made(context, (info, u), boxes, constraint)
         });
         match candidate {
             Ok(candidate) => out.push(candidate),
@@ -86,13 +86,13 @@ pub(super) fn candidates(
 /// # Errors
 /// If the shared tensor is pinned to a layout of another form.
 fn made(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     (info, u): (&Tensor, &Use<'_>),
     boxes: Boxes,
     constraint: Constraint,
 ) -> Result<Candidate, String> {
-    let target = cx.target();
-    let pin = u.tensor().and_then(|tensor| pin_of(cx.program(), tensor));
+    let target = context.target();
+    let pin = u.tensor().and_then(|tensor| pin_of(context.program(), tensor));
     if pin.is_some_and(|pin| !is_met(&constraint, &u.view, pin)) {
         return Err(format!("the layout pinned to `{}` has another form", info.name));
     }
@@ -100,7 +100,7 @@ fn made(
     let bytes = info.dtype.bits() as f64 / 8.0 * elements;
     let each = boxes.extents.iter().map(|extent| f64::from(*extent)).product::<f64>();
     // Each block reads its share of the tile from global memory, and gets all of it in shared memory.
-    let of = boxes.share.map_or(1.0, |_| f64::from(cx.program().blocks_of(u.op)));
+    let of = boxes.share.map_or(1.0, |_| f64::from(context.program().blocks_of(u.op)));
     let global = cost::in_boxes(target, bytes / of, elements / each / of) * u.trips;
     let alone = bytes / f64::from(target.limits.wavefront_bytes());
     let costs = [alone * u.trips + global, global, alone];
@@ -109,11 +109,11 @@ fn made(
 
 /// Reports whether some operation writes a tensor. Bulk copies read through the asynchronous proxy, which does not see writes of threads
 /// without a fence.
-fn is_written(cx: &Cx<'_, '_>, base: Base) -> bool {
+fn is_written(context: &SolverContext<'_, '_>, base: Base) -> bool {
     let writes = |op: &Op| {
         op.kind.description().accesses.iter().any(|access| access.base() == base && access.mode.writes())
     };
-    cx.program().ops(1.0).into_iter().any(|(op, _)| writes(op))
+    context.program().ops(1.0).into_iter().any(|(op, _)| writes(op))
 }
 
 /// Returns the dimensions of a tensor map, the contiguous one first.
@@ -121,13 +121,13 @@ fn is_written(cx: &Cx<'_, '_>, base: Base) -> bool {
 /// # Errors
 /// The limit that the tensor or its view breaks.
 fn dimensions(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     param: &TensorParam,
     view: &View,
     row: &BulkRow,
 ) -> Result<Vec<usize>, String> {
-    let target = cx.target();
-    let (facts, name, limits) = (&cx.program().facts, &param.name, &target.rows().map);
+    let target = context.target();
+    let (facts, name, limits) = (&context.program().facts, &param.name, &target.rows().map);
     let bytes = i64::from(param.dtype.bits()) / 8;
     if bytes == 0 {
         return Err(format!("elements of type `{}` are narrower than a byte", param.dtype));
@@ -184,7 +184,7 @@ fn dimensions(
 /// # Errors
 /// The reason why no mode has equal runs of whole boxes for the blocks.
 fn dealt(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     (info, u): (&Tensor, &Use<'_>),
     (param, global): (&TensorParam, &View),
     dims: &[usize],
@@ -199,7 +199,7 @@ fn dealt(
         if u.shape[mode] % blocks != 0 {
             continue;
         }
-        match cut(cx, (info, u), (param, global), dims, width, Some((mode, blocks))) {
+        match cut(context, (info, u), (param, global), dims, width, Some((mode, blocks))) {
             Ok(cut) => return Some(Ok((mode, cut))),
             Err(why) => refused = refused.or(Some(why)),
         }
@@ -217,14 +217,14 @@ type Cut = (Vec<u32>, u32, Constraint);
 /// # Errors
 /// The reason why the tile is not made of such boxes.
 fn cut(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     (info, u): (&Tensor, &Use<'_>),
     (param, global): (&TensorParam, &View),
     dims: &[usize],
     width: Option<SwizzleMode>,
     share: Option<(usize, i64)>,
 ) -> Result<Cut, String> {
-    let target = cx.target();
+    let target = context.target();
     let (name, limits) = (&info.name, &target.rows().map);
     let bytes = i64::from(info.dtype.bits()) / 8;
     let mode = width.unwrap_or(SwizzleMode::Plain);
@@ -249,7 +249,7 @@ fn cut(
         }
         // The rows of a box begin with a block of the swizzle, or the box is all that the shared tensor has.
         let size = info.shape[own.dim];
-        let starts = cx.program().facts.divisor(&u.view.offsets[own.dim]) % extent == 0;
+        let starts = context.program().facts.divisor(&u.view.offsets[own.dim]) % extent == 0;
         let is_block = extents.is_empty() || mode == SwizzleMode::Plain || extent % 8 == 0 || extent == size;
         if own.factor.as_const() != Some(1) || !starts || size % extent != 0 || !is_block {
             return Err(format!("the boxes of the tile do not begin where boxes of `{name}` do"));

@@ -13,7 +13,7 @@ use super::constraint::Constraint;
 use super::issued::Issued;
 use super::measured::Measured;
 use crate::access::{Access, Transfer};
-use crate::distribution::{LayoutKey, Tv};
+use crate::distribution::{LayoutKey, ThreadValueLayout};
 use crate::failure::Failure;
 
 /// An access of an operation to a shared tensor: one end of a copy or of an exchange, or an operand that a product reads.
@@ -33,7 +33,7 @@ pub(crate) struct Use<'p> {
 #[derive(Clone, Debug)]
 pub(super) enum End<'p> {
     /// A register tensor with its layout.
-    Register(Rc<Tv>),
+    Register(Rc<ThreadValueLayout>),
     /// The view of global memory that an asynchronous copy reads, or that a bulk store writes.
     Global(&'p View),
     /// The instructions of a product, which read the operand by descriptor.
@@ -106,15 +106,26 @@ impl<'p> Use<'p> {
         }
     }
 
-    pub(crate) fn register(program: &TileProgram, transfer: Transfer<'p>, tv: Rc<Tv>, trips: f64) -> Use<'p> {
+    pub(crate) fn register(
+        program: &TileProgram,
+        transfer: Transfer<'p>,
+        layout: Rc<ThreadValueLayout>,
+        trips: f64,
+    ) -> Use<'p> {
         let shape = program.tensor(transfer.register).shape.clone();
-        let (view, end) = (Cow::Borrowed(transfer.memory), End::Register(tv));
+        let (view, end) = (Cow::Borrowed(transfer.memory), End::Register(layout));
         Use { op: transfer.op, view, shape, reads: transfer.is_load, end, trips }
     }
 
     /// Returns one end of an exchange between threads.
-    pub(crate) fn exchange(op: &'p Op, view: View, tv: Rc<Tv>, reads: bool, trips: f64) -> Use<'p> {
-        Use { op, shape: view.shape(), view: Cow::Owned(view), reads, end: End::Register(tv), trips }
+    pub(crate) fn exchange(
+        op: &'p Op,
+        view: View,
+        layout: Rc<ThreadValueLayout>,
+        reads: bool,
+        trips: f64,
+    ) -> Use<'p> {
+        Use { op, shape: view.shape(), view: Cow::Owned(view), reads, end: End::Register(layout), trips }
     }
 
     pub(crate) fn asynchronous(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
@@ -277,7 +288,7 @@ pub(super) struct Asked {
 
 /// The solutions of shared tensors. Programs that differ only in redistributions share many of them.
 #[derive(Debug, Default)]
-pub(crate) struct Known(pub(super) FxHashMap<Question, Vec<Solved>>);
+pub(crate) struct SolvedBuffers(pub(super) FxHashMap<Question, Vec<Solved>>);
 
 /// A shared tensor and its solution. The tensor itself is kept because tensors of exchanges have numbers that other tensors have
 /// in other attempts.

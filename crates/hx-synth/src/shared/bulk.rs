@@ -8,28 +8,28 @@ use super::buffer::{Boxes, By, Candidate, Options, Use};
 use super::runs;
 use crate::access::global;
 use crate::failure::{Failure, FailureKind};
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 
 /// Adds the ways in which one thread makes a copy in boxes or runs, or the reasons why there are none.
 ///
 /// # Errors
 /// `NoInstruction` for a store that can be made in neither.
 pub(super) fn offer(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     info: &Tensor,
     u: &Use<'_>,
     view: &View,
     options: &mut Options,
 ) -> Result<(), Failure> {
     let mut refused: Vec<(&BulkRow, String)> = Vec::new();
-    for row in boxes::rows_of(cx, info.dtype, u) {
-        match boxes::candidates(cx, info, u, view, row) {
+    for row in boxes::rows_of(context, info.dtype, u) {
+        match boxes::candidates(context, info, u, view, row) {
             Ok(found) => options.usable.extend(found),
             Err(why) => refused.push((row, why)),
         }
     }
     // If the tile is not contiguous, do not mention runs in the reasons.
-    let is_run = global::param_of(cx.program(), view).is_some_and(|param| runs::is_one(param, view));
+    let is_run = global::param_of(context.program(), view).is_some_and(|param| runs::is_one(param, view));
     refused.retain(|(row, _)| row.run.is_none() || is_run);
     if options.usable.is_empty() && u.reads {
         return Err(unboxed(u, info, refused));

@@ -19,9 +19,9 @@ use super::{asynchronous, bulk, demand, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
 use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
-use crate::distribution::{Tv, key};
+use crate::distribution::{ThreadValueLayout, key};
 use crate::failure::{Failure, FailureKind};
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 use crate::search::pool::Pool;
 
 /// Solves one shared tensor on its own: tensors without a common access do not interact. Returns `None` if the solution takes
@@ -30,28 +30,28 @@ use crate::search::pool::Pool;
 /// # Errors
 /// A [`Failure`] if no layout serves all uses, or if an instruction is missing.
 pub(crate) fn solve(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     tensor: TensorId,
     uses: &[Use<'_>],
     limit: f64,
 ) -> Result<Option<Buffer>, Failure> {
-    let asked = asked(cx, tensor, uses)?;
-    let before = cx.steps.get();
+    let asked = asked(context, tensor, uses)?;
+    let before = context.steps.get();
     if let Some((answer, steps)) = &*asked.answer.borrow() {
-        cx.steps.set(before + steps);
+        context.steps.set(before + steps);
         return answer.clone().map(|buffer| Some(buffer).filter(|buffer| buffer.cost < limit));
     }
     if limit <= asked.more_than.get() {
         return Ok(None);
     }
-    match solved(cx, tensor, uses, &asked, limit) {
+    match solved(context, tensor, uses, &asked, limit) {
         Err(failure) if failure.kind == FailureKind::Cancelled => Err(failure),
         Err(_) if limit.is_finite() => {
             asked.more_than.set(limit);
             Ok(None)
         }
         answer => {
-            asked.answer.replace(Some((answer.clone(), cx.steps.get() - before)));
+            asked.answer.replace(Some((answer.clone(), context.steps.get() - before)));
             answer.map(Some)
         }
     }
@@ -63,13 +63,13 @@ pub(crate) fn solve(
 /// As [`solve`].
 #[cfg(test)]
 pub(crate) fn solve_under(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     tensor: TensorId,
     uses: &[Use<'_>],
     demand: Constraint,
 ) -> Result<Option<Buffer>, Failure> {
-    let options = uses.iter().map(|u| candidates(cx, tensor, u, uses)).collect::<Result<Vec<_>, _>>()?;
-    Ok(serve::cheapest(cx, tensor, uses, &options, &joints(demand, &options), f64::INFINITY))
+    let options = uses.iter().map(|u| candidates(context, tensor, u, uses)).collect::<Result<Vec<_>, _>>()?;
+    Ok(serve::cheapest(context, tensor, uses, &options, &joints(demand, &options), f64::INFINITY))
 }
 
 /// Returns a lower bound on the cycles of a shared tensor's uses under any layout: the exact cycles once the solution is known,
@@ -77,38 +77,43 @@ pub(crate) fn solve_under(
 ///
 /// # Errors
 /// `NoInstruction` if no instruction serves one of the uses, or `Conflict` if only the pinned swizzle excludes an operand.
-pub(crate) fn least_cycles(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<f64, Failure> {
-    let Asked { options, joints, answer, more_than } = &*asked(cx, tensor, uses)?;
+pub(crate) fn least_cycles(
+    context: &SolverContext<'_, '_>,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+) -> Result<f64, Failure> {
+    let Asked { options, joints, answer, more_than } = &*asked(context, tensor, uses)?;
     if let Some((Ok(buffer), _)) = &*answer.borrow() {
         return Ok(buffer.cost);
     }
     let least = joints.all.iter().map(|joint| joint.least).fold(f64::INFINITY, f64::min);
     let alone = |c: &Candidate| c.cost - c.global;
     let each = options.iter().map(|o| o.usable.iter().map(alone).fold(f64::INFINITY, f64::min)).sum();
-    let least = if pin_of(cx.program(), tensor).is_some() || joints.all.is_empty() { each } else { least };
+    let least =
+        if pin_of(context.program(), tensor).is_some() || joints.all.is_empty() { each } else { least };
     Ok(least.max(more_than.get()))
 }
 
 /// Returns the key under which the pool keeps the solution of a shared tensor.
-fn question(cx: &Cx<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
+fn question(context: &SolverContext<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
     let asked = |u: &Use<'_>| {
         let end = match &u.end {
-            End::Register(tv) => EndKey::Register(key(tv)),
+            End::Register(layout) => EndKey::Register(key(layout)),
             End::Global(_) => EndKey::Global,
             End::Operand(issued) => EndKey::Operand(*issued),
         };
         (u.op.id, u.reads, end, u.trips.to_bits())
     };
-    Question { id, single: cx.single, uses: uses.iter().map(asked).collect() }
+    Question { id, single: context.single, uses: uses.iter().map(asked).collect() }
 }
 
 /// Returns the candidate instructions of a shared tensor's uses, computed once.
 ///
 /// # Errors
 /// As [`least_cycles`].
-fn asked(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Rc<Asked>, Failure> {
-    let (question, info) = (question(cx, tensor, uses), cx.program().tensor(tensor));
-    let known = cx
+fn asked(context: &SolverContext<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Rc<Asked>, Failure> {
+    let (question, info) = (question(context, tensor, uses), context.program().tensor(tensor));
+    let known = context
         .pool
         .buffers
         .borrow()
@@ -118,28 +123,28 @@ fn asked(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Rc<Asked
     if let Some(known) = known {
         return known;
     }
-    let options = uses.iter().map(|u| candidates(cx, tensor, u, uses)).collect::<Result<Vec<_>, _>>();
+    let options = uses.iter().map(|u| candidates(context, tensor, u, uses)).collect::<Result<Vec<_>, _>>();
     let asked = options.map(|options| {
         let joints = joints(demand(info), &options);
         Rc::new(Asked { options, joints, answer: RefCell::default(), more_than: Cell::new(0.0) })
     });
-    cx.pool.buffers.borrow_mut().0.entry(question).or_default().push((info.clone(), asked.clone()));
+    context.pool.buffers.borrow_mut().0.entry(question).or_default().push((info.clone(), asked.clone()));
     asked
 }
 
 fn solved(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     tensor: TensorId,
     uses: &[Use<'_>],
     asked: &Asked,
     limit: f64,
 ) -> Result<Buffer, Failure> {
-    let (program, options) = (cx.program(), &asked.options);
+    let (program, options) = (context.program(), &asked.options);
     let best = match pin_of(program, tensor) {
-        Some(pin) => serve::pinned(cx, tensor, uses, options, pin),
-        None => serve::cheapest(cx, tensor, uses, options, &asked.joints, limit),
+        Some(pin) => serve::pinned(context, tensor, uses, options, pin),
+        None => serve::cheapest(context, tensor, uses, options, &asked.joints, limit),
     };
-    if (cx.cancelled)() {
+    if (context.cancelled)() {
         return Err(Failure::cancelled());
     }
     let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses, options))?;
@@ -148,10 +153,14 @@ fn solved(
 }
 
 /// Returns, for each use of a tensor, the constraint of its instruction that moves the fewest contiguous elements.
-pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<(OpId, Constraint)> {
+pub(crate) fn least(
+    context: &SolverContext<'_, '_>,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+) -> Vec<(OpId, Constraint)> {
     let of = |u: &Use<'_>| {
-        let options = candidates(cx, tensor, u, uses).ok()?;
-        let constraint = constraint_of(u, options.least()?, cx.program().tensor(tensor)).ok()?;
+        let options = candidates(context, tensor, u, uses).ok()?;
+        let constraint = constraint_of(u, options.least()?, context.program().tensor(tensor)).ok()?;
         Some((u.op.id, constraint))
     };
     uses.iter().filter_map(of).collect()
@@ -162,37 +171,44 @@ pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<
 ///
 /// # Errors
 /// `NoInstruction` if no instruction implements the copy.
-pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result<f64, Failure> {
-    let target = cx.target();
-    let (program, info) = (cx.program(), cx.program().tensor(tensor));
+pub(crate) fn ideal(
+    context: &SolverContext<'_, '_>,
+    tensor: TensorId,
+    used: &Use<'_>,
+) -> Result<f64, Failure> {
+    let target = context.target();
+    let (program, info) = (context.program(), context.program().tensor(tensor));
     let (dtype, threads) = (info.dtype, program.threads_of(used.op));
     let pinned = pin_of(program, tensor).is_some();
-    if let End::Register(tv) = &used.end {
-        let entry = (used.op.id, key(tv), cx.single);
-        if let Some(met) = cx.pool.ideals.borrow().get(&entry) {
+    if let End::Register(layout) = &used.end {
+        let entry = (used.op.id, key(layout), context.single);
+        if let Some(met) = context.pool.ideals.borrow().get(&entry) {
             return Ok(*met);
         }
-        let mut rows: Vec<(f64, &'static CopyRow)> = rows_of(used, dtype, cx.target())
+        let mut rows: Vec<(f64, &'static CopyRow)> = rows_of(used, dtype, context.target())
             .into_iter()
-            .filter(|row| !cx.single || !row.is_collective())
+            .filter(|row| !context.single || !row.is_collective())
             .filter_map(|row| {
-                Some((cost::shared_least(target, threads, row, tv.values() / row.atom(dtype)?.values), row))
+                Some((
+                    cost::shared_least(target, threads, row, layout.values() / row.atom(dtype)?.values),
+                    row,
+                ))
             })
             .collect();
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, row) in rows {
-            let accesses = row_accesses(cx.pool, used, tv, dtype, row);
+            let accesses = row_accesses(context.pool, used, layout, dtype, row);
             // The tensor's own solution checks the alignment of addresses under a pinned layout.
             let aligned = |a: &Access| pinned || start::bars(program, used, a).is_none();
             let fits = accesses.iter().find(|a| constraint_of(used, a, info).is_ok() && aligned(a));
             if let Some(access) = fits {
                 let cycles = cost::shared_ideal(target, threads, access, &used.shape);
-                cx.pool.ideals.borrow_mut().insert(entry, cycles);
+                context.pool.ideals.borrow_mut().insert(entry, cycles);
                 return Ok(cycles);
             }
         }
     }
-    let options = candidates(cx, tensor, used, &[])?;
+    let options = candidates(context, tensor, used, &[])?;
     Ok(options.usable.first().map_or(0.0, |c| c.cost))
 }
 
@@ -272,22 +288,27 @@ fn overlap(layout: &Layout) -> Option<String> {
 /// # Errors
 /// `NoInstruction` if no instruction can serve the use under any layout of the tensor, or `Conflict` if only the pinned swizzle
 /// excludes an operand.
-fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) -> Result<Options, Failure> {
-    let (program, target) = (cx.program(), cx.target());
+fn candidates(
+    context: &SolverContext<'_, '_>,
+    tensor: TensorId,
+    u: &Use<'_>,
+    uses: &[Use<'_>],
+) -> Result<Options, Failure> {
+    let (program, target) = (context.program(), context.target());
     let info = program.tensor(tensor);
     let (dtype, threads) = (info.dtype, program.threads_of(u.op));
     let mut options = Options::default();
     // A store has no other instruction.
-    let in_boxes = cx.in_boxes || u.reads;
+    let in_boxes = context.in_boxes || u.reads;
     if let (End::Global(view), true) = (&u.end, in_boxes) {
-        bulk::offer(cx, info, u, view, &mut options)?;
+        bulk::offer(context, info, u, view, &mut options)?;
     }
     options.multicast = matches!(u.op.kind, OpKind::CopyAsync { multicast: Some(_), .. });
     let accesses = match &u.end {
-        End::Register(tv) => {
+        End::Register(layout) => {
             let rows = rows_of(u, dtype, target).into_iter();
-            let rows = rows.filter(|row| !cx.single || !row.is_collective());
-            let all: Vec<_> = rows.map(|row| row_accesses(cx.pool, u, tv, dtype, row)).collect();
+            let rows = rows.filter(|row| !context.single || !row.is_collective());
+            let all: Vec<_> = rows.map(|row| row_accesses(context.pool, u, layout, dtype, row)).collect();
             // Count the phases in the pool's accesses before they are cloned, so that the counts are shared.
             all.iter().flat_map(|all| all.iter()).for_each(|a| {
                 a.phases(threads, &u.shape);
@@ -295,7 +316,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             all.iter().flat_map(|all| all.to_vec()).collect()
         }
         End::Global(_) if u.reads => Vec::new(),
-        End::Global(view) => match asynchronous::accesses((program, cx.pool), (u, view), uses, dtype) {
+        End::Global(view) => match asynchronous::accesses((program, context.pool), (u, view), uses, dtype) {
             Err(_) if !options.usable.is_empty() => Vec::new(),
             accesses => accesses?,
         },
@@ -308,21 +329,27 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
         }
     };
     for access in accesses {
-        offer(cx, tensor, u, access, &mut options);
+        offer(context, tensor, u, access, &mut options);
     }
     // The sort is stable: equal costs keep the order of the catalogue.
     options.usable.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     options.barred.sort_by_key(|barred| std::cmp::Reverse(barred.by.width()));
     if options.usable.is_empty() && (options.barred.is_empty() || pin_of(program, tensor).is_none()) {
-        return Err(no_candidate(cx, tensor, u, &options));
+        return Err(no_candidate(context, tensor, u, &options));
     }
     Ok(options)
 }
 
 /// Adds an access to the usable options or, with the reason, to the barred ones.
-fn offer(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, access: Access, options: &mut Options) {
-    let target = cx.target();
-    let program = cx.program();
+fn offer(
+    context: &SolverContext<'_, '_>,
+    tensor: TensorId,
+    u: &Use<'_>,
+    access: Access,
+    options: &mut Options,
+) {
+    let target = context.target();
+    let program = context.program();
     let (info, threads) = (program.tensor(tensor), program.threads_of(u.op));
     let constraint = match constraint_of(u, &access, info) {
         Ok(constraint) => constraint,
@@ -365,9 +392,14 @@ fn unreached(
 }
 
 /// Returns the failure of a copy that no instruction implements under any layout of the tensor.
-fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Options) -> Failure {
-    let info = cx.program().tensor(tensor);
-    let (name, dtype, target) = (&info.name, info.dtype, cx.target());
+fn no_candidate(
+    context: &SolverContext<'_, '_>,
+    tensor: TensorId,
+    u: &Use<'_>,
+    options: &Options,
+) -> Failure {
+    let info = context.program().tensor(tensor);
+    let (name, dtype, target) = (&info.name, info.dtype, context.target());
     let failure = |message| Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
     let last = options.barred.last().and_then(|barred| Some((barred.by.access()?, &barred.why)));
     let Some((access, why)) = last else {
@@ -376,7 +408,7 @@ fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Option
         ));
     };
     if let End::Global(_) = &u.end {
-        let (known, width) = (start::widest(cx.program(), u, access.run.dim()), access.run.width());
+        let (known, width) = (start::widest(context.program(), u, access.run.dim()), access.run.width());
         let known = (!known.allows(width)).then(|| amount(known.elements, dtype));
         return asynchronous::unaligned(u.op.id, name, dtype, width, known.as_deref(), why);
     }
@@ -403,28 +435,40 @@ fn rows_of(u: &Use<'_>, dtype: DType, target: Target) -> Vec<&'static CopyRow> {
 }
 
 /// Returns the ways in which one instruction implements the copy.
-fn row_accesses(pool: &Pool, u: &Use<'_>, tv: &Rc<Tv>, dtype: DType, row: &'static CopyRow) -> Rc<[Access]> {
-    pool.accesses(tv, &u.shape, dtype, row, || made_accesses(pool.target(), &u.shape, tv, dtype, row))
+fn row_accesses(
+    pool: &Pool,
+    u: &Use<'_>,
+    layout: &Rc<ThreadValueLayout>,
+    dtype: DType,
+    row: &'static CopyRow,
+) -> Rc<[Access]> {
+    pool.accesses(layout, &u.shape, dtype, row, || made_accesses(pool.target(), &u.shape, layout, dtype, row))
 }
 
-fn made_accesses(target: Target, shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) -> Vec<Access> {
+fn made_accesses(
+    target: Target,
+    shape: &[i64],
+    layout: &ThreadValueLayout,
+    dtype: DType,
+    row: &'static CopyRow,
+) -> Vec<Access> {
     let Some(atom) = row.atom(dtype) else { return vec![] };
     let mut out = Vec::new();
     if row.is_collective() {
         // Lanes with elements outside of the tensor would have no address.
-        let exact = tv.is_exact(shape);
-        out.extend(exact.then(|| collective::collective(target, tv, row, &atom)).flatten());
+        let exact = layout.is_exact(shape);
+        out.extend(exact.then(|| collective::collective(target, layout, row, &atom)).flatten());
     } else {
-        let dims = if atom.values == 1 { 0..1 } else { 0..tv.tile.len() };
+        let dims = if atom.values == 1 { 0..1 } else { 0..layout.tile.len() };
         for dim in dims {
             let whole = atom.values == 1 || shape[dim] % atom.values == 0;
             out.extend(
-                whole.then(|| vector::vector(target, tv, row, Run::plain(dim, atom.values))).flatten(),
+                whole.then(|| vector::vector(target, layout, row, Run::plain(dim, atom.values))).flatten(),
             );
         }
-        let own = Run::leading(tv, atom.values).filter(|run| is_packed(dtype) && !run.is_plain());
+        let own = Run::leading(layout, atom.values).filter(|run| is_packed(dtype) && !run.is_plain());
         let own = own.filter(|run| run.divides(shape));
-        out.extend(own.and_then(|run| vector::vector(target, tv, row, run)));
+        out.extend(own.and_then(|run| vector::vector(target, layout, row, run)));
     }
     out.retain(|a| vector::fills_words(&a.values, &a.issue, dtype.bits(), a.row.bytes));
     out

@@ -11,7 +11,7 @@ use super::buffer::{Boxes, Use};
 use super::constraint::Constraint;
 use super::demanded::Demanded;
 use super::mode::Mode;
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 
 /// The most runs of a copy. Each of them is an instruction of its own in the text.
 const MOST: i64 = 64;
@@ -22,7 +22,7 @@ const MOST: i64 = 64;
 /// # Errors
 /// The reason why there are none.
 pub(super) fn cut(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     (info, u): (&Tensor, &Use<'_>),
     (param, global): (&TensorParam, &View),
     (row, unit): (&'static BulkRow, u32),
@@ -36,18 +36,18 @@ pub(super) fn cut(
     }
     let (dims, extents) = longest(param, global)
         .ok_or_else(|| format!("the tile of `{name}` does not consist of neighbours"))?;
-    is_inside(cx, param, global)?;
+    is_inside(context, param, global)?;
     let elements: i64 = extents.iter().product();
     let count = u.shape.iter().product::<i64>() / elements;
     if count > MOST {
         return Err(format!("the tile of `{name}` is made of {count} runs, more than {MOST}"));
     }
-    begins(cx, (param, global), (&dims, &extents), i64::from(unit))?;
-    let constraint = demanded(cx, (info, u), global, (&dims, &extents))?;
+    check_alignment(context, (param, global), (&dims, &extents), i64::from(unit))?;
+    let constraint = demanded(context, (info, u), global, (&dims, &extents))?;
     let extents = extents.into_iter().map(u32::try_from).collect::<Result<_, _>>();
     let extents = extents.map_err(|error| error.to_string())?;
     // A run goes to one block.
-    let alone = (cx.program().blocks_of(u.op) > 1).then(|| format!("`{}` goes to one block", row.name));
+    let alone = (context.program().blocks_of(u.op) > 1).then(|| format!("`{}` goes to one block", row.name));
     Ok((Boxes { row, dims, extents, align: unit, share: None, alone }, constraint))
 }
 
@@ -93,8 +93,8 @@ fn longest(param: &TensorParam, global: &View) -> Option<(Vec<usize>, Vec<i64>)>
 ///
 /// # Errors
 /// The dimension whose end the tile may pass.
-fn is_inside(cx: &Cx<'_, '_>, param: &TensorParam, global: &View) -> Result<(), String> {
-    let facts = &cx.program().facts;
+fn is_inside(context: &SolverContext<'_, '_>, param: &TensorParam, global: &View) -> Result<(), String> {
+    let facts = &context.program().facts;
     let own = global.ends.iter().map(|(dim, end)| (*dim, (&global.offsets[*dim], end)));
     for (dim, (first, extent)) in global.offsets.iter().zip(&param.shape).enumerate().chain(own) {
         let along = global.modes.iter().filter(|mode| mode.dim == dim).map(|mode| mode.extent - 1);
@@ -111,13 +111,13 @@ fn is_inside(cx: &Cx<'_, '_>, param: &TensorParam, global: &View) -> Result<(), 
 ///
 /// # Errors
 /// The number that is no multiple.
-fn begins(
-    cx: &Cx<'_, '_>,
+fn check_alignment(
+    context: &SolverContext<'_, '_>,
     (param, global): (&TensorParam, &View),
     (dims, extents): (&[usize], &[i64]),
     unit: i64,
 ) -> Result<(), String> {
-    let (facts, name, bytes) = (&cx.program().facts, &param.name, i64::from(param.dtype.bits()) / 8);
+    let (facts, name, bytes) = (&context.program().facts, &param.name, i64::from(param.dtype.bits()) / 8);
     let length = extents.iter().product::<i64>() * bytes;
     if length % unit != 0 {
         return Err(format!("a run of `{name}` has {length} B, no multiple of {unit} B"));
@@ -139,7 +139,7 @@ fn begins(
 /// # Errors
 /// The reason why no layout of the tensor has them so.
 fn demanded(
-    cx: &Cx<'_, '_>,
+    context: &SolverContext<'_, '_>,
     (info, u): (&Tensor, &Use<'_>),
     global: &View,
     (dims, extents): (&[usize], &[i64]),
@@ -151,7 +151,7 @@ fn demanded(
         let Some(at) = global.modes.iter().position(|mode| mode.dim == *dim) else { continue };
         let own = &u.view.modes[at];
         let size = info.shape[own.dim];
-        let starts = cx.program().facts.divisor(&u.view.offsets[own.dim]) % extent == 0;
+        let starts = context.program().facts.divisor(&u.view.offsets[own.dim]) % extent == 0;
         if own.factor.as_const() != Some(1) || !starts || size % extent != 0 {
             return Err(format!("the runs of the tile do not begin where runs of `{}` do", info.name));
         }

@@ -8,16 +8,17 @@ use hx_target::Limits;
 
 use super::conflicts::Requests;
 
-/// A use of a tensor under one layout: the candidate instructions. The first is the reference with which the others are compared.
+/// A use of a tensor under one layout: the costs of its candidate instructions. The first is the reference with which
+/// the others are compared.
 #[derive(Debug)]
 pub(crate) struct Served<'a> {
-    pub(crate) ways: Vec<Way<'a>>,
+    pub(crate) costs: Vec<AccessCost<'a>>,
     /// Number of executions of the use.
     pub(crate) trips: f64,
 }
 
-/// A candidate instruction of a use.
-pub(crate) struct Way<'a> {
+/// The cost of a candidate instruction of a use, under any swizzle.
+pub(crate) struct AccessCost<'a> {
     requests: LazyCell<Rc<Requests>, Box<dyn FnOnce() -> Rc<Requests> + 'a>>,
     /// Number of phases that each of the requests represents.
     each: f64,
@@ -27,27 +28,27 @@ pub(crate) struct Way<'a> {
     pub(crate) beside: f64,
 }
 
-impl std::fmt::Debug for Way<'_> {
+impl std::fmt::Debug for AccessCost<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Way")
+        f.debug_struct("AccessCost")
             .field("least", &self.least)
             .field("beside", &self.beside)
             .finish_non_exhaustive()
     }
 }
 
-impl<'a> Way<'a> {
-    /// Builds a way. `requests` is evaluated at the first use, and each request represents `each` phases.
+impl<'a> AccessCost<'a> {
+    /// Builds the cost of a candidate. `requests` is evaluated at the first use, and each request represents `each` phases.
     pub(crate) fn new(
         [least, beside, each]: [f64; 3],
         requests: impl FnOnce() -> Rc<Requests> + 'a,
-    ) -> Way<'a> {
-        Way { requests: LazyCell::new(Box::new(requests)), each, least, beside }
+    ) -> AccessCost<'a> {
+        AccessCost { requests: LazyCell::new(Box::new(requests)), each, least, beside }
     }
 
-    /// Builds a way in which no lane has an address, which takes the same cycles under every swizzle.
-    pub(crate) fn free(cycles: f64, limits: &'static Limits) -> Way<'a> {
-        Way::new([0.0, cycles, 1.0], move || Rc::new(Requests::none(limits)))
+    /// Builds the cost of a candidate in which no lane has an address, which takes the same cycles under every swizzle.
+    pub(crate) fn free(cycles: f64, limits: &'static Limits) -> AccessCost<'a> {
+        AccessCost::new([0.0, cycles, 1.0], move || Rc::new(Requests::none(limits)))
     }
 
     /// Returns the wavefronts of one execution without conflicts.
@@ -62,45 +63,45 @@ impl<'a> Way<'a> {
 }
 
 impl Served<'_> {
-    /// Returns the cycles of the first way without conflicts, in all executions.
+    /// Returns the cycles of the first candidate without conflicts, in all executions.
     pub(crate) fn first(&self) -> f64 {
-        self.trips * self.ways.first().map_or(0.0, |way| way.beside + way.ideal())
+        self.trips * self.costs.first().map_or(0.0, |cost| cost.beside + cost.ideal())
     }
 
-    /// Reports whether some way counts only a sample of its phases.
+    /// Reports whether some candidate counts only a sample of its phases.
     pub(crate) fn is_sample(&self) -> bool {
-        self.ways.iter().any(|way| way.each > 1.0)
+        self.costs.iter().any(|cost| cost.each > 1.0)
     }
 
-    /// Returns the number of addresses in the counted phases of the first way.
+    /// Returns the number of addresses in the counted phases of the first candidate.
     pub(crate) fn addresses(&self) -> u64 {
-        self.ways.first().map_or(0, |way| way.requests.addresses())
+        self.costs.first().map_or(0, |cost| cost.requests.addresses())
     }
 
-    /// Returns the cycles of the first way besides its wavefronts, the reference for the other ways.
+    /// Returns the cycles of the first candidate besides its wavefronts, the reference for the other candidates.
     fn beside(&self) -> f64 {
-        self.ways.first().map_or(0.0, |way| way.beside)
+        self.costs.first().map_or(0.0, |cost| cost.beside)
     }
 
     /// Returns a lower bound on the wavefronts, in all executions.
     fn ideal(&self) -> f64 {
-        let first = self.ways.first().map_or(0.0, |way| way.ideal());
-        let others = self.ways.iter().skip(1).map(|way| way.least + way.beside - self.beside());
+        let first = self.costs.first().map_or(0.0, |cost| cost.ideal());
+        let others = self.costs.iter().skip(1).map(|cost| cost.least + cost.beside - self.beside());
         self.trips * others.fold(first, f64::min)
     }
 
-    /// Returns the way with the fewest cycles under a swizzle and its wavefronts in all executions. Cycles that a way takes
-    /// beyond the first way, besides wavefronts, count as wavefronts. If the result exceeds `most`, it is a lower bound.
+    /// Returns the candidate with the fewest cycles under a swizzle and its wavefronts in all executions. Cycles that a candidate
+    /// takes beyond the first one, besides wavefronts, count as wavefronts. If the result exceeds `most`, it is a lower bound.
     fn weigh(&self, swizzle: Swizzle, most: f64, looked: &Cell<u64>) -> (usize, f64) {
         let mut best = (0, f64::INFINITY);
-        for (i, way) in self.ways.iter().enumerate() {
-            let more = way.beside - self.beside();
-            // The way cannot win even without conflicts.
-            if i > 0 && way.least + more >= best.1 {
+        for (i, cost) in self.costs.iter().enumerate() {
+            let more = cost.beside - self.beside();
+            // The candidate cannot win even without conflicts.
+            if i > 0 && cost.least + more >= best.1 {
                 continue;
             }
             let most = (most / self.trips).min(best.1) - more;
-            let wavefronts = way.at_most(swizzle, most.max(0.0), looked) + more;
+            let wavefronts = cost.at_most(swizzle, most.max(0.0), looked) + more;
             if wavefronts < best.1 {
                 best = (i, wavefronts);
             }
@@ -108,7 +109,7 @@ impl Served<'_> {
         (best.0, best.1 * self.trips)
     }
 
-    /// Returns the index of the way with the fewest cycles under a swizzle.
+    /// Returns the index of the candidate with the fewest cycles under a swizzle.
     pub(crate) fn best(&self, swizzle: Swizzle) -> usize {
         self.weigh(swizzle, f64::INFINITY, &Cell::new(0)).0
     }
@@ -116,19 +117,19 @@ impl Served<'_> {
 
 /// The budget of a search for swizzles: addresses looked at, and their limit.
 #[derive(Debug)]
-pub(crate) struct Looking {
+pub(crate) struct SwizzleBudget {
     pub(crate) looked: Cell<u64>,
     pub(crate) most: Cell<u64>,
 }
 
-impl Default for Looking {
+impl Default for SwizzleBudget {
     /// Returns a budget without a limit.
-    fn default() -> Looking {
-        Looking { looked: Cell::new(0), most: Cell::new(u64::MAX) }
+    fn default() -> SwizzleBudget {
+        SwizzleBudget { looked: Cell::new(0), most: Cell::new(u64::MAX) }
     }
 }
 
-impl Looking {
+impl SwizzleBudget {
     pub(crate) fn add(&self, addresses: u64) {
         self.looked.set(self.looked.get() + addresses);
     }
@@ -148,10 +149,10 @@ pub(crate) fn best(
     vector: i64,
     element_bits: u32,
     limit: f64,
-    looking: &Looking,
+    budget: &SwizzleBudget,
 ) -> Option<Swizzle> {
     let ideal: f64 = served.iter().map(|used| used.ideal()).sum();
-    let weigh = |swizzle: Swizzle, most: f64| wavefronts(served, ideal, swizzle, most, looking);
+    let weigh = |swizzle: Swizzle, most: f64| wavefronts(served, ideal, swizzle, most, budget);
     if ideal > limit {
         return None;
     }
@@ -171,7 +172,7 @@ pub(crate) fn best(
     for base in vector.trailing_zeros().max(word)..line {
         for bits in 1..=line - base {
             for shift in bits..=top.saturating_sub(base) {
-                if looking.is_over() {
+                if budget.is_over() {
                     return chosen;
                 }
                 let Ok(swizzle) = Swizzle::new(bits, base, shift as i32) else { continue };
@@ -198,12 +199,12 @@ pub(crate) fn best(
 }
 
 /// Returns the wavefronts of all accesses, or a lower bound on them if they exceed `most`. They are at least `ideal`.
-fn wavefronts(served: &[Served<'_>], ideal: f64, swizzle: Swizzle, most: f64, looking: &Looking) -> f64 {
+fn wavefronts(served: &[Served<'_>], ideal: f64, swizzle: Swizzle, most: f64, budget: &SwizzleBudget) -> f64 {
     let mut rest = ideal;
     let mut sum = 0.0;
     for used in served {
         rest -= used.ideal();
-        sum += used.weigh(swizzle, most - sum - rest, &looking.looked).1;
+        sum += used.weigh(swizzle, most - sum - rest, &budget.looked).1;
         if sum + rest > most {
             return sum + rest;
         }

@@ -302,11 +302,11 @@ fn no_swizzle_of_the_original_is_better() {
             let swizzles =
                 tried.iter().filter_map(|(bits, base, shift)| Swizzle::new(*bits, *base, *shift).ok());
             let least = swizzles.map(|s| requests.count(s).wavefronts).min().expect("there are some");
-            let way = swizzle::Way::new([0.0, 0.0, 1.0], || Rc::new(requests.clone()));
-            let served = [swizzle::Served { ways: vec![way], trips: 1.0 }];
-            let looking = swizzle::Looking::default();
+            let cost = swizzle::AccessCost::new([0.0, 0.0, 1.0], || Rc::new(requests.clone()));
+            let served = [swizzle::Served { costs: vec![cost], trips: 1.0 }];
+            let budget = swizzle::SwizzleBudget::default();
             let ours =
-                swizzle::best(Target::usual().limits(), &layout, &served, 8, 16, f64::INFINITY, &looking)
+                swizzle::best(Target::usual().limits(), &layout, &served, 8, 16, f64::INFINITY, &budget)
                     .expect("there is one");
             assert!(requests.count(ours).wavefronts <= least, "{layout}: {ours}");
             assert_eq!(requests.count(ours).wavefronts, requests.ideal(), "{layout}: {ours}");

@@ -14,12 +14,12 @@ use crate::choices::stream;
 use crate::constraints::System;
 use crate::constraints::component::{Component, UNKNOWN_TRIPS, components};
 use crate::cost::floor;
-use crate::distribution::layouts::{Known, Layouts};
+use crate::distribution::layouts::{Layouts, ReasonedLayout};
 use crate::distribution::pinned;
 use crate::edits::{Edits, Move};
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::movement::route;
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 use crate::search::{Conflicts, Found, Leaf, Wanted, freeing, search};
 use crate::shared::barriers;
 use crate::solve::solver::{CANDIDATES, Solver};
@@ -39,7 +39,7 @@ const ADDRESSES: u64 = 16_000_000;
 pub(crate) struct Ground<'s, 'p> {
     solver: &'s Solver<'s>,
     still: &'s BTreeSet<OpId>,
-    cx: Cx<'s, 'p>,
+    context: SolverContext<'s, 'p>,
     edits: Edits,
     /// The layouts that the user pinned, with the layouts that follow from them.
     start: Layouts,
@@ -47,7 +47,7 @@ pub(crate) struct Ground<'s, 'p> {
 }
 
 /// The result of building a solution from leaves.
-pub(crate) enum Made {
+pub(crate) enum DraftOutcome {
     Draft(Box<Draft>),
     /// The solution cannot cost less than the limit.
     Dearer,
@@ -76,11 +76,11 @@ impl<'s> Solver<'s> {
         let moved = edits.apply(self.program);
         let system = System::of(&moved, family.still);
         self.built.replace(system.demands());
-        let cx = Cx::new(&system, self.pool, self.cancelled);
-        let cx = cx.single(family.single).in_boxes(self.in_boxes).after(family.moves);
-        let start = pins(&cx)?;
+        let context = SolverContext::new(&system, self.pool, self.cancelled);
+        let context = context.single(family.single).in_boxes(self.in_boxes).after(family.moves);
+        let start = pins(&context)?;
         let components = components(&system);
-        body(&Ground { solver: self, still: family.still, cx, edits, start, components })
+        body(&Ground { solver: self, still: family.still, context, edits, start, components })
     }
 
     /// Returns the cheapest solution of the families of `best`, with and without collective copies, or `best` itself.
@@ -132,7 +132,7 @@ impl<'s> Solver<'s> {
 
 impl<'p> Ground<'_, 'p> {
     fn program(&self) -> &'p TileProgram {
-        self.cx.program()
+        self.context.program()
     }
 
     fn is_cancelled(&self) -> bool {
@@ -147,7 +147,7 @@ impl<'p> Ground<'_, 'p> {
         if self.is_cancelled() {
             return Err(Failure::cancelled().into());
         }
-        search(&self.cx, component, self.start.clone(), wanted)
+        search(&self.context, component, self.start.clone(), wanted)
     }
 
     /// Returns, for every component, the leaves within `within` cycles of its cheapest, cheapest first.
@@ -195,14 +195,14 @@ impl<'p> Ground<'_, 'p> {
                 }
                 continue;
             }
-            let made = self.solution(&picked, best.solution.cost);
-            *tries -= u64::from(!matches!(made, Ok(Made::Dearer)));
+            let outcome = self.solution(&picked, best.solution.cost);
+            *tries -= u64::from(!matches!(outcome, Ok(DraftOutcome::Dearer)));
             // Ignore improvements within rounding errors.
-            if let Ok(Made::Draft(made)) = made
-                && made.solution.cost < best.solution.cost * (1.0 - ROUNDING)
+            if let Ok(DraftOutcome::Draft(draft)) = outcome
+                && draft.solution.cost < best.solution.cost * (1.0 - ROUNDING)
             {
                 let unexplored = best.solution.unexplored;
-                *best = *made;
+                *best = *draft;
                 best.solution.unexplored = unexplored;
             }
         }
@@ -214,7 +214,7 @@ impl<'p> Ground<'_, 'p> {
     fn may_take_less(&self, leaves: &[&Leaf<'p>], limit: f64) -> bool {
         let known = self.known(leaves);
         let cost: f64 = leaves.iter().map(|leaf| leaf.cost).sum();
-        let least = self.least((&known, &rows(leaves)), &route::routes(&self.cx, &known), limit);
+        let least = self.least((&known, &rows(leaves)), &route::routes(&self.context, &known), limit);
         least.is_ok_and(|least| cost + least < limit)
     }
 
@@ -246,10 +246,10 @@ impl<'p> Ground<'_, 'p> {
                 if !self.has_room(&picked) {
                     continue;
                 }
-                let Ok(Made::Draft(made)) = self.solution(&picked, f64::INFINITY) else { continue };
-                let is_new = |other: &Solution| !alike(other, &made.solution);
+                let Ok(DraftOutcome::Draft(draft)) = self.solution(&picked, f64::INFINITY) else { continue };
+                let is_new = |other: &Solution| !alike(other, &draft.solution);
                 if is_new(best) && others.iter().all(|other| is_new(&other.solution)) {
-                    others.push(*made);
+                    others.push(*draft);
                 }
             }
         }
@@ -273,7 +273,7 @@ impl<'p> Ground<'_, 'p> {
     fn has_room(&self, leaves: &[&Leaf<'p>]) -> bool {
         let most = i64::from(self.solver.program.target.limits.registers_per_thread);
         self.known(leaves).iter().all(|(tensor, known)| {
-            known.tv.values() * i64::from(self.program().tensor(tensor).dtype.bits()) <= 32 * most
+            known.layout.values() * i64::from(self.program().tensor(tensor).dtype.bits()) <= 32 * most
         })
     }
 
@@ -281,12 +281,12 @@ impl<'p> Ground<'_, 'p> {
     ///
     /// # Errors
     /// The failure of the solution, with the moves that might repair it.
-    pub(crate) fn solution(&self, leaves: &[&Leaf<'p>], limit: f64) -> Result<Made, Blocked> {
-        let mut solution = Solution { constraints: self.cx.system.demands(), ..Solution::default() };
-        match self.made(leaves, limit, &mut solution) {
-            Ok(edits) => {
-                Ok(edits.map_or(Made::Dearer, |edits| Made::Draft(Box::new(Draft { solution, edits }))))
-            }
+    pub(crate) fn solution(&self, leaves: &[&Leaf<'p>], limit: f64) -> Result<DraftOutcome, Blocked> {
+        let mut solution = Solution { constraints: self.context.system.demands(), ..Solution::default() };
+        match self.build(leaves, limit, &mut solution) {
+            Ok(edits) => Ok(edits.map_or(DraftOutcome::Dearer, |edits| {
+                DraftOutcome::Draft(Box::new(Draft { solution, edits }))
+            })),
             Err(blocked) => {
                 self.solver.built.replace(solution.constraints);
                 Err(blocked)
@@ -305,21 +305,22 @@ impl<'p> Ground<'_, 'p> {
         routes: &BTreeMap<OpId, Option<RearrangeChoice>>,
         limit: f64,
     ) -> Result<f64, Failure> {
-        let cx = &self.cx;
-        let target = cx.target();
+        let context = &self.context;
+        let target = context.target();
         let mut moved: f64 = routes.values().flatten().map(|choice| choice.cycles).sum();
-        for (op, trips) in cx.program().ops(UNKNOWN_TRIPS) {
+        for (op, trips) in context.program().ops(UNKNOWN_TRIPS) {
             let OpKind::Rearrange { dst, src, .. } = op.kind else { continue };
             if let Some(None) = routes.get(&op.id) {
-                let exchange = route::exchange_of(cx, known, [dst, src], trips);
-                let accesses = cx.pool.exchanges.borrow().get(&exchange).copied().unwrap_or(0.0);
-                moved += trips * cost::held_up(target, cx.program().threads_of(op), cx.drain) + accesses;
+                let exchange = route::exchange_of(context, known, [dst, src], trips);
+                let accesses = context.pool.exchanges.borrow().get(&exchange).copied().unwrap_or(0.0);
+                moved +=
+                    trips * cost::held_up(target, context.program().threads_of(op), context.drain) + accesses;
             }
         }
         // Take back the cycles that the search counted for each access alone.
         let mut corrected = Solution::default();
-        let uses = choices::uses(cx, known, rows, &mut corrected)?;
-        Ok(moved + corrected.cost + uses.least_cycles(cx, limit)?)
+        let uses = choices::uses(context, known, rows, &mut corrected)?;
+        Ok(moved + corrected.cost + uses.least_cycles(context, limit)?)
     }
 
     /// Adds the moves that might repair a failure of shared memory: those of the packed tensors that take part in it.
@@ -338,25 +339,25 @@ impl<'p> Ground<'_, 'p> {
     ///
     /// # Errors
     /// As [`Ground::solution`].
-    fn made(
+    fn build(
         &self,
         leaves: &[&Leaf<'p>],
         limit: f64,
         solution: &mut Solution,
     ) -> Result<Option<Edits>, Blocked> {
-        let (solver, cx) = (self.solver, &self.cx);
+        let (solver, context) = (self.solver, &self.context);
         let (known, rows) = (self.known(leaves), rows(leaves));
         for leaf in leaves {
             solution.cost += leaf.cost;
             for (gemm, tiling) in &leaf.tilings {
-                let choice = choices::gemm(cx, gemm, tiling, &leaf.layouts)?;
+                let choice = choices::gemm(context, gemm, tiling, &leaf.layouts)?;
                 solution.constraints.push(choices::gemm_demand(gemm, tiling));
                 solution.choices.insert(gemm.op.id, Choice::Gemm(choice));
             }
         }
         let least = solution.cost;
-        solution.steps = cx.steps.get();
-        let routes = route::routes(cx, &known);
+        solution.steps = context.steps.get();
+        let routes = route::routes(context, &known);
         if limit.is_finite() && least + self.least((&known, &rows), &routes, limit)? >= limit {
             return Ok(None);
         }
@@ -366,34 +367,34 @@ impl<'p> Ground<'_, 'p> {
         edits.exchanges = routes.iter().filter(|(_, route)| route.is_none()).map(|(op, _)| *op).collect();
         let whole = edits.apply(solver.program);
         let system = System::of(&whole, self.still);
-        let cx = Cx::new(&system, solver.pool, solver.cancelled).single(cx.single);
-        let cx = cx.in_boxes(solver.in_boxes);
+        let context = SolverContext::new(&system, solver.pool, solver.cancelled).single(context.single);
+        let context = context.in_boxes(solver.in_boxes);
         for (op, choice) in routes.into_iter().filter_map(|(op, route)| Some((op, route?))) {
             solution.cost += choice.cycles;
             solution.choices.insert(op, Choice::Rearrange(choice));
         }
         // Check the bounds that are cheapest to compute first.
-        let uses = choices::uses(&cx, &known, &rows, solution)?;
+        let uses = choices::uses(&context, &known, &rows, solution)?;
         if limit.is_finite() {
-            uses.note_exchanges(&cx, &known)?;
+            uses.note_exchanges(&context, &known)?;
         }
-        if solution.cost + uses.least_cycles(&cx, limit)? >= limit {
+        if solution.cost + uses.least_cycles(&context, limit)? >= limit {
             return Ok(None);
         }
-        choices::global(&cx, &known, solution)?;
-        choices::convert(&cx, &known, solution)?;
-        choices::map(&cx, &known, solution)?;
-        let within = choices::shared(&cx, &known, uses, limit, solution)
+        choices::global(&context, &known, solution)?;
+        choices::convert(&context, &known, solution)?;
+        choices::map(&context, &known, solution)?;
+        let within = choices::shared(&context, &known, uses, limit, solution)
             .map_err(|failure| self.with_moves(failure, &known))?;
         if !within {
             return Ok(None);
         }
-        choices::reduce(&cx, &known, solution)?;
-        choices::parts(&cx, &known, solution)?;
-        barriers::place(&whole, &|tensor| known[tensor].tv.values(), solution);
+        choices::reduce(&context, &known, solution)?;
+        choices::parts(&context, &known, solution)?;
+        barriers::place(&whole, &|tensor| known[tensor].layout.values(), solution);
         choices::fits(&whole, solution)?;
         stream::streams(&whole, solution);
-        solution.steps += cx.steps.get();
+        solution.steps += context.steps.get();
         held(&known, solution)?;
         // The sort is stable: the constraint stays before the instruction chosen for it.
         solution.constraints.sort_by_key(|d| d.op);
@@ -407,8 +408,8 @@ impl<'p> Ground<'_, 'p> {
 /// # Errors
 /// The failure of a layout that is too large.
 fn held(known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    for (tensor, layout) in known.iter() {
-        let distribution = layout.tv.to_distribution(layout.reason.clone());
+    for (tensor, reasoned) in known.iter() {
+        let distribution = reasoned.layout.to_distribution(reasoned.reason.clone());
         let distribution = distribution.map_err(|e| choices::too_large(e.to_string()))?;
         solution.registers.insert(tensor, distribution);
     }
@@ -450,15 +451,15 @@ fn alike(a: &Solution, b: &Solution) -> bool {
 ///
 /// # Errors
 /// `Pin` if a pinned layout does not fit its tensor, `Conflict` if pinned layouts contradict each other.
-fn pins(cx: &Cx<'_, '_>) -> Result<Layouts, Blocked> {
-    let program = cx.program();
+fn pins(context: &SolverContext<'_, '_>) -> Result<Layouts, Blocked> {
+    let program = context.program();
     let mut start = Layouts::new(program.tensors.len());
     let mut pinned = Vec::new();
     for tensor in program.tensor_ids() {
         let info = program.tensor(tensor);
         let TensorKind::Register { pinned: Some(layout) } = &info.kind else { continue };
         let threads = program.threads_holding(tensor);
-        let tv = pinned::read(layout, &info.shape, i64::from(threads)).map_err(|problem| {
+        let thread_value = pinned::read(layout, &info.shape, i64::from(threads)).map_err(|problem| {
             let message = format!(
                 "the layout `{layout}` pinned to `{0}` does not deal the {1:?} elements of `{0}` to {threads} threads: {problem}",
                 info.name, info.shape
@@ -466,14 +467,18 @@ fn pins(cx: &Cx<'_, '_>) -> Result<Layouts, Blocked> {
             Failure::new(FailureKind::Pin, message).part(None, Some(tensor), "pinned here")
         })?;
         let reason = Reason { text: "pinned".into(), from: vec![] };
-        start.set(tensor, Rc::new(Known { tv: cx.pool.keep(tv), reason, pin: Some(tensor) }));
+        start.set(
+            tensor,
+            Rc::new(ReasonedLayout { layout: context.pool.keep(thread_value), reason, pin: Some(tensor) }),
+        );
         pinned.push(tensor);
     }
-    let conflicts = cx.system.propagate(cx.pool, &mut start, &pinned);
+    let conflicts = context.system.propagate(context.pool, &mut start, &pinned);
     match conflicts.first() {
         Some(first) => {
-            let moves = conflicts.iter().flat_map(|c| cx.system.moves(*c, cx.pool, &start)).collect();
-            Err(Blocked { failure: cx.system.conflict(*first, &start), moves })
+            let moves =
+                conflicts.iter().flat_map(|c| context.system.moves(*c, context.pool, &start)).collect();
+            Err(Blocked { failure: context.system.conflict(*first, &start), moves })
         }
         None => Ok(start),
     }

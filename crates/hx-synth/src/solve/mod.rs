@@ -22,7 +22,7 @@ use crate::edits::{Edits, Move};
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::search::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
-use crate::solve::family::{Family, Made};
+use crate::solve::family::{DraftOutcome, Family};
 use crate::solve::loads::{Means, loaded, routes};
 use crate::solve::solved::Solved;
 use crate::solve::solver::Solver;
@@ -208,7 +208,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Returns the solved program, with the cost of each operation and the blocks that should run together. `loaded` is the source with the loads of a route.
+    /// Returns the solved program, with the cost of each operation and the blocks that should run together.
+    /// `loaded` is the source with the loads of a route.
     pub(crate) fn solved(self, loaded: &TileProgram, route: &Edits) -> Solved {
         let program = self.edits.apply(loaded).into_owned();
         let costs = estimate::costs(&program, &self.solution);
@@ -491,11 +492,13 @@ impl Solver<'_> {
                 return Err(Failure::cancelled().into());
             }
             match ground.solution(&leaves.iter().collect::<Vec<_>>(), below)? {
-                Made::Draft(mut draft) => {
+                DraftOutcome::Draft(mut draft) => {
                     draft.solution.unexplored += unexplored;
                     Ok(Attempt::Draft(draft, ways))
                 }
-                Made::Dearer => Err(Failure::new(FailureKind::Conflict, "no layout was found").into()),
+                DraftOutcome::Dearer => {
+                    Err(Failure::new(FailureKind::Conflict, "no layout was found").into())
+                }
             }
         })
     }

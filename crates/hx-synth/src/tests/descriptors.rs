@@ -16,7 +16,7 @@ use hx_tile::{
 use super::build::{self, Ops, constant, param, register, tile_of};
 use crate::constraints::System;
 use crate::edits::Edits;
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 use crate::search::pool::Pool;
 use crate::shared::{self, Issued, Use};
 use crate::solve::loads::Means;
@@ -366,7 +366,7 @@ fn message(failure: &Failure) -> String {
 fn pinned_alone(swizzle: Swizzle, layout: &str) -> String {
     let program = pinned(swizzle, layout);
     let (system, pool) = (System::of(&program, &BTreeSet::new()), Pool::default());
-    let cx = Cx::new(&system, &pool, &|| false);
+    let context = SolverContext::new(&system, &pool, &|| false);
     let op = program.op(PRODUCT).expect("the product");
     let OpKind::Gemm { a, .. } = &op.kind else { panic!("a product") };
     let issued = Issued::of(
@@ -375,7 +375,7 @@ fn pinned_alone(swizzle: Swizzle, layout: &str) -> String {
         0,
     );
     let uses = [Use::operand(op, &a.view, issued, 1.0)];
-    match shared::solve(&cx, SA, &uses, f64::INFINITY) {
+    match shared::solve(&context, SA, &uses, f64::INFINITY) {
         Ok(_) => "solved".to_owned(),
         Err(failure) => message(&failure),
     }

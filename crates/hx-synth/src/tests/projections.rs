@@ -5,7 +5,7 @@
 use hx_layout::{Layout, equal_function};
 use hx_tile::{TileMode, tile_modes};
 
-use crate::distribution::Tv;
+use crate::distribution::ThreadValueLayout;
 
 /// Threads and values over a 16×8 tile.
 const LAYOUT: &str = "((4,8),(2,2)):((32,1),(16,8))";
@@ -17,7 +17,7 @@ fn reduced([low, high]: [i64; 2]) -> Layout {
     let dims = [low, high / low, TILE / high];
     let layout = Layout::literal(LAYOUT);
     let modes = |i: usize| tile_modes(&layout.mode(i), &dims).expect("steps along the dimensions");
-    let projected = Tv::covering(&dims, modes(0), modes(1)).project_values(&[1], 32);
+    let projected = ThreadValueLayout::covering(&dims, modes(0), modes(1)).project_values(&[1], 32);
     // The original numbers elements by the whole tile, including the elements that the reduction removed.
     let units = [1, low, high];
     let stride = |mode: &TileMode| mode.strides.iter().zip(units).map(|(step, unit)| step * unit).sum();
@@ -58,7 +58,7 @@ fn every_element_of_the_tile_has_its_place_in_the_result() {
 fn repeated_values_share_a_register() {
     let value =
         vec![TileMode::new(2, vec![0, 1]), TileMode::new(2, vec![0, 0]), TileMode::new(4, vec![8, 0])];
-    let repeated = Tv::covering(&[32, 2], vec![TileMode::new(8, vec![1, 0])], value);
+    let repeated = ThreadValueLayout::covering(&[32, 2], vec![TileMode::new(8, vec![1, 0])], value);
     let registers = repeated.project(&[], 32);
     assert_eq!(registers.values(), 8);
     let found = registers.positions_of(&repeated).expect("every value is held");

@@ -11,7 +11,7 @@ use super::build::{Matmul, matmul};
 use crate::access::Transfer;
 use crate::constraints::System;
 use crate::distribution::pinned;
-use crate::search::context::Cx;
+use crate::search::context::SolverContext;
 use crate::search::pool::Pool;
 use crate::shared::{Constraint, Use, solve_under};
 use crate::solve;
@@ -23,15 +23,15 @@ const SHAPE: [i64; 2] = [64, 64];
 fn served(program: &TileProgram, demand: Constraint) -> String {
     let solution = solve(program, &|| false).expect("the program has layouts").solution;
     let (system, pool) = (System::of(program, &BTreeSet::new()), Pool::default());
-    let cx = Cx::new(&system, &pool, &|| false);
+    let context = SolverContext::new(&system, &pool, &|| false);
     let used = |op| {
         let transfer = Transfer::of(op).filter(|transfer| transfer.shared() == Some(SC))?;
         let held = &solution.registers[&transfer.register].layout;
-        let tv = pinned::read(held, &program.tensor(transfer.register).shape, 128).expect("a layout");
-        Some(Use::register(program, transfer, Rc::new(tv), 1.0))
+        let layout = pinned::read(held, &program.tensor(transfer.register).shape, 128).expect("a layout");
+        Some(Use::register(program, transfer, Rc::new(layout), 1.0))
     };
     let uses: Vec<Use<'_>> = program.ops(1.0).into_iter().filter_map(|(op, _)| used(op)).collect();
-    let Some(buffer) = solve_under(&cx, SC, &uses, demand).expect("instructions") else {
+    let Some(buffer) = solve_under(&context, SC, &uses, demand).expect("instructions") else {
         return "none".to_owned();
     };
     let bytes: BTreeSet<u32> =

@@ -307,10 +307,11 @@ fn warp_groups_hold_what_they_hold_in_the_original() {
     let check = |row: &'static GemmRow, [m, n]: [i64; 2], [wm, wn]: [i64; 2], layouts: [&str; 3]| {
         let shape = Shape { m, n, k: 16, batch: None };
         let tiling = tile(row, [wm, wn, 1], wm * wn, &shape, 1, &pool).unwrap();
-        let [a, b] = tiling.operands.each_ref().map(|held| &held.as_ref().expect("in registers").tv);
-        for ((tv, rows), text) in [(a, m), (b, n), (&tiling.c, m)].into_iter().zip(layouts) {
+        let [a, b] =
+            tiling.operands.each_ref().map(|operand| &operand.as_ref().expect("in registers").layout);
+        for ((layout, rows), text) in [(a, m), (b, n), (&tiling.c, m)].into_iter().zip(layouts) {
             let reason = Reason { text: String::new(), from: vec![] };
-            let found = tv.to_distribution(reason).unwrap().layout;
+            let found = layout.to_distribution(reason).unwrap().layout;
             assert_eq!(held(&found, rows), held(&Layout::literal(text), rows), "{text}");
         }
     };
