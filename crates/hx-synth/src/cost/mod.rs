@@ -53,7 +53,7 @@ fn read_by_descriptor(target: Target, tiling: &Tiling) -> f64 {
 /// Returns the bytes that one instruction reads from shared memory.
 pub(crate) fn shared_operand_bytes(tiling: &Tiling) -> i64 {
     let GemmRow { shape: [m, n, k], a, b, .. } = tiling.row;
-    let bytes = |held: &Option<OperandLayout>, extent: i64, bits: u32| match held {
+    let bytes = |operand: &Option<OperandLayout>, extent: i64, bits: u32| match operand {
         Some(_) => 0,
         None => extent * k * i64::from(bits) / 8,
     };

@@ -80,7 +80,8 @@ impl ThreadValueLayout {
         projected
     }
 
-    /// Returns the layout of [`ThreadValueLayout::project`] with all values in number and order, so that several values may be one element.
+    /// Returns the layout of [`ThreadValueLayout::project`] with all values in number and order, so that several values may be
+    /// one element.
     pub(crate) fn project_values(&self, axes: &[usize], lanes: u32) -> ThreadValueLayout {
         let flat = |mode: &TileMode| {
             let strides =

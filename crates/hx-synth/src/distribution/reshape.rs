@@ -1,6 +1,7 @@
 //! Layouts of tensors that `reshape` gives several shapes. The elements keep their row-major order and their threads.
 //!
-//! [`ThreadValueLayout::reshaped`] rewrites a layout for another shape. [`reshapable_layouts`] makes layouts that have a form under several shapes.
+//! [`ThreadValueLayout::reshaped`] rewrites a layout for another shape. [`reshapable_layouts`]
+//! makes layouts that have a form under several shapes.
 
 use std::ops::Range;
 
