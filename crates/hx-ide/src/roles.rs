@@ -6,7 +6,7 @@ use hx_hir::{Item, file_items, item_range};
 use hx_syntax::ast::{AstNode, WarpRole};
 use hx_syntax::{SyntaxKind, SyntaxToken};
 use hx_thread::{BarrierKind, Leaf, ThreadProgram, visit_leaves};
-use hx_tile::{Choice, CounterId, OpKind, PipeId, ScopeId, role_text, takes_text};
+use hx_tile::{Choice, CounterId, OpKind, PipeId, ScopeId, resources_text, role_text};
 
 use crate::Shown;
 use crate::solved::Solved;
@@ -40,7 +40,7 @@ pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &S
     if let Some(estimate) = hx_compile::estimate(db, solved.instance) {
         for found in estimate.roles.iter().filter(|found| found.scope == role.scope) {
             text.push_str(&format!("\n\nabout {}", role_text(found)));
-            text.push_str(&format!("  \n{}", takes_text(&found.takes, found.cycles)));
+            text.push_str(&format!("  \n{}", resources_text(&found.resources, found.cycles)));
         }
     }
     Some(text)

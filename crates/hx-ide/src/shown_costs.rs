@@ -6,7 +6,7 @@ use hx_base::{SourceFile, TextRange};
 use hx_compile::{Db, Resources, resources};
 use hx_hir::{Item, Kernel, file_items, signature_source_map};
 use hx_target::Target;
-use hx_tile::{Resource, Takes, bound_text, estimate_text, threads_text};
+use hx_tile::{Resource, ResourceCycles, bound_text, estimate_text, threads_text};
 
 use crate::emit::CudaText;
 use crate::solved::Solved;
@@ -81,14 +81,14 @@ impl Cycles {
             cycles: found.cycles,
             exposed: found.exposed(),
             bound: bound_text(program, found),
-            resources: named(&found.takes),
+            resources: named(&found.resources),
         });
         let roles = estimate.roles.iter().map(|role| RoleCycles {
             threads: threads_text(program, role.scope),
             cycles: role.cycles,
             busy: role.busy,
             registers: role.registers,
-            resources: named(&role.takes),
+            resources: named(&role.resources),
         });
         Some(Cycles {
             text: estimate_text(program, &estimate),
@@ -99,9 +99,9 @@ impl Cycles {
     }
 }
 
-fn named(takes: &Takes) -> BTreeMap<String, f64> {
-    let used = Resource::ALL.into_iter().filter(|resource| takes[*resource] > 0.0);
-    used.map(|resource| (resource.name().to_owned(), takes[resource])).collect()
+fn named(resources: &ResourceCycles) -> BTreeMap<String, f64> {
+    let used = Resource::ALL.into_iter().filter(|resource| resources[*resource] > 0.0);
+    used.map(|resource| (resource.name().to_owned(), resources[resource])).collect()
 }
 
 /// Returns the costs of one kernel of a file, or of all its kernels. Kernels with errors are left out.

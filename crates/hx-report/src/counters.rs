@@ -212,7 +212,7 @@ impl Drawing<'_> {
             found => format!("{found} {:.1}x", found as f64 / c.ideal_sectors.max(1) as f64),
         };
         let conflicts = if c.wavefronts == 0 { String::new() } else { c.conflicts().to_string() };
-        let (busiest, most) = cycles.takes.most();
+        let (busiest, most) = cycles.resources.most();
         let unit = match self.percent(most) {
             percent if percent.is_empty() => percent,
             percent => format!("{} {percent}", busiest.word()),

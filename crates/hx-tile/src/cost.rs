@@ -70,9 +70,9 @@ impl Resource {
 
 /// The cycles in which each resource is occupied.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Takes([f64; Resource::ALL.len()]);
+pub struct ResourceCycles([f64; Resource::ALL.len()]);
 
-impl Takes {
+impl ResourceCycles {
     /// Returns the resource with the most cycles, and these cycles. Of equal resources, the first one counts.
     pub fn most(&self) -> (Resource, f64) {
         let all = Resource::ALL.map(|resource| (resource, self[resource]));
@@ -80,7 +80,7 @@ impl Takes {
     }
 }
 
-impl Index<Resource> for Takes {
+impl Index<Resource> for ResourceCycles {
     type Output = f64;
 
     fn index(&self, resource: Resource) -> &f64 {
@@ -88,31 +88,31 @@ impl Index<Resource> for Takes {
     }
 }
 
-impl IndexMut<Resource> for Takes {
+impl IndexMut<Resource> for ResourceCycles {
     fn index_mut(&mut self, resource: Resource) -> &mut f64 {
         &mut self.0[resource as usize]
     }
 }
 
-impl AddAssign for Takes {
-    fn add_assign(&mut self, other: Takes) {
+impl AddAssign for ResourceCycles {
+    fn add_assign(&mut self, other: ResourceCycles) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 }
 
-impl Sub for Takes {
-    type Output = Takes;
+impl Sub for ResourceCycles {
+    type Output = ResourceCycles;
 
-    fn sub(self, other: Takes) -> Takes {
-        Takes(std::array::from_fn(|i| self.0[i] - other.0[i]))
+    fn sub(self, other: ResourceCycles) -> ResourceCycles {
+        ResourceCycles(std::array::from_fn(|i| self.0[i] - other.0[i]))
     }
 }
 
-impl Mul<f64> for Takes {
-    type Output = Takes;
+impl Mul<f64> for ResourceCycles {
+    type Output = ResourceCycles;
 
-    fn mul(self, times: f64) -> Takes {
-        Takes(self.0.map(|cycles| cycles * times))
+    fn mul(self, times: f64) -> ResourceCycles {
+        ResourceCycles(self.0.map(|cycles| cycles * times))
     }
 }
 
@@ -122,7 +122,7 @@ pub struct Cost {
     /// The cycles in which the threads execute the operation, including those in which they wait for its own result. Waits
     /// for other operations, at a barrier or for a product in flight, are not part of a record: they follow from the program.
     pub threads: f64,
-    pub takes: Takes,
+    pub resources: ResourceCycles,
     /// The cycles from the end of the work in the resources until a wait for an asynchronous operation returns.
     pub latency: f64,
 }

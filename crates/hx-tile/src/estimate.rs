@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::{AddAssign, Mul};
 
-use crate::{OpId, PipeId, Resource, Scope, ScopeId, ScopeKind, Takes, TileProgram, op_text};
+use crate::{OpId, PipeId, Resource, ResourceCycles, Scope, ScopeId, ScopeKind, TileProgram, op_text};
 
 /// The estimate of a kernel with pipelines. All cycles are those of one multiprocessor.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Estimate {
     /// The cycles of a block.
     pub block: f64,
     /// The cycles of each resource in a block, over all roles.
-    pub takes: Takes,
+    pub resources: ResourceCycles,
     /// The cycles of each operation in a block.
     pub ops: BTreeMap<OpId, OpCycles>,
     /// The number of rounds that is assumed for loops of unknown trip count; `None` if all trip counts are known.
@@ -33,13 +33,13 @@ pub struct OpCycles {
     /// up to the cycles of the role.
     pub threads: f64,
     /// The cycles of each resource, over all groups. They may pass while the threads are at other operations.
-    pub takes: Takes,
+    pub resources: ResourceCycles,
 }
 
 impl AddAssign for OpCycles {
     fn add_assign(&mut self, other: OpCycles) {
         self.threads += other.threads;
-        self.takes += other.takes;
+        self.resources += other.resources;
     }
 }
 
@@ -47,7 +47,7 @@ impl Mul<f64> for OpCycles {
     type Output = OpCycles;
 
     fn mul(self, times: f64) -> OpCycles {
-        OpCycles { threads: self.threads * times, takes: self.takes * times }
+        OpCycles { threads: self.threads * times, resources: self.resources * times }
     }
 }
 
@@ -70,7 +70,7 @@ pub struct RoleEstimate {
     /// The cycles in which the threads of one group execute instructions.
     pub busy: f64,
     /// The cycles of each resource, over all groups of the role.
-    pub takes: Takes,
+    pub resources: ResourceCycles,
     /// 32-bit registers of a thread: those that its tensors and addresses need, and those that it has.
     pub registers: [i64; 2],
     /// The cycles of `cycles` in which threads spill and reload registers.
@@ -85,12 +85,12 @@ pub struct LoopEstimate {
     pub scope: ScopeId,
     /// The loop waits for stages; else it only fills them.
     pub waits: bool,
-    /// The cycles of a round: the maximum of `takes` and of the roles with their waits.
+    /// The cycles of a round: the maximum of `resources` and of the roles with their waits.
     pub cycles: f64,
     /// The number of rounds in a block.
     pub rounds: f64,
     /// The cycles of each resource in a round, over all roles.
-    pub takes: Takes,
+    pub resources: ResourceCycles,
     /// The cycles that each role needs for what it does in a round, with its waits for its own operations.
     pub roles: Vec<(ScopeId, f64)>,
     pub bound: Bound,
@@ -110,7 +110,7 @@ pub enum Bound {
 impl LoopEstimate {
     /// Returns the cycles of a round in which the busiest resource has nothing to do.
     pub fn exposed(&self) -> f64 {
-        (self.cycles - self.takes.most().1).max(0.0)
+        (self.cycles - self.resources.most().1).max(0.0)
     }
 }
 
@@ -140,7 +140,7 @@ pub fn loop_lines(program: &TileProgram, found: &LoopEstimate) -> Vec<String> {
     let (pipes, bound) = (pipes.join(" and "), bound_text(program, found));
     let at = threads_text(program, found.scope);
     let mut lines = vec![format!("a round of {pipes} ({at}): {bound}")];
-    lines.push(format!("  {}", takes_text(&found.takes, found.cycles)));
+    lines.push(format!("  {}", resources_text(&found.resources, found.cycles)));
     let others = found.roles.iter().filter(|(scope, _)| *scope != found.scope);
     lines.extend(others.map(|(scope, cycles)| format!("  {}: {cycles:.0}", threads_text(program, *scope))));
     lines
@@ -153,7 +153,7 @@ pub fn threads_text(program: &TileProgram, scope: ScopeId) -> String {
 
 /// Returns the bound of a loop, as in `the tensor cores bound it: 512 of 540 cycles, 28 exposed at #9 gemm_wait(0)`.
 pub fn bound_text(program: &TileProgram, found: &LoopEstimate) -> String {
-    let (busiest, most) = found.takes.most();
+    let (busiest, most) = found.resources.most();
     let (subject, plural) = busiest.subject();
     let mut text = match found.bound {
         Bound::Resource(_) => {
@@ -181,10 +181,10 @@ pub fn bound_text(program: &TileProgram, found: &LoopEstimate) -> String {
 }
 
 /// Returns the cycles of the resources, as in `tensor cores 512 (95 %), shared memory 421 (78 %)`.
-pub fn takes_text(takes: &Takes, of: f64) -> String {
-    let used = Resource::ALL.into_iter().filter(|resource| takes[*resource] >= 0.5);
+pub fn resources_text(resources: &ResourceCycles, of: f64) -> String {
+    let used = Resource::ALL.into_iter().filter(|resource| resources[*resource] >= 0.5);
     let text = |resource: Resource| {
-        let cycles = takes[resource];
+        let cycles = resources[resource];
         format!("{} {cycles:.0} ({:.0} %)", resource.name(), 100.0 * cycles / of.max(1.0))
     };
     used.map(text).collect::<Vec<_>>().join(", ")

@@ -35,13 +35,13 @@ mod text;
 mod view;
 
 pub use atomic::{Atomic, MemoryOrder, MemoryScope};
-pub use cost::{Cost, Resource, Takes};
+pub use cost::{Cost, Resource, ResourceCycles};
 pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
 pub use description::{Access, Description, Holds, Region};
 pub use elementwise::{Map, Scalar};
 pub use estimate::{
     Bound, Estimate, Launch, LoopEstimate, OpCycles, RoleEstimate, bound_text, estimate_text, loop_lines,
-    role_text, takes_text, threads_text,
+    resources_text, role_text, threads_text,
 };
 pub use exchange::Exchange;
 pub use held::{Held, HeldAcross, Lives, registers_of};

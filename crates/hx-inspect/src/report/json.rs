@@ -35,7 +35,7 @@ impl KernelReport {
         object.extend(counters(&row.counters));
         object.insert("cycles".to_owned(), json!(row.cycles.threads));
         object.insert("share".to_owned(), json!(self.share(row.cycles.threads)));
-        let taken = Resource::ALL.map(|resource| (resource, row.cycles.takes[resource]));
+        let taken = Resource::ALL.map(|resource| (resource, row.cycles.resources[resource]));
         let taken = taken.into_iter().filter(|(_, cycles)| *cycles > 0.0);
         let taken: Map<_, _> =
             taken.map(|(resource, cycles)| (resource.word().to_owned(), json!(cycles))).collect();

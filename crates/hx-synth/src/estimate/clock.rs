@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hx_target::{Form, Target};
-use hx_tile::{Cost, Op, OpId, OpKind, Order, PipeId, Resource, SyncOp, Takes};
+use hx_tile::{Cost, Op, OpId, OpKind, Order, PipeId, Resource, ResourceCycles, SyncOp};
 
 /// Operations of one kind that run one after the other beside the threads.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ pub(super) struct Clock {
     pub(super) now: f64,
     /// The cycles in which the threads execute instructions.
     pub(super) busy: f64,
-    pub(super) takes: Takes,
+    pub(super) resources: ResourceCycles,
     /// The cycles of the waits at each operation.
     pub(super) waits: BTreeMap<OpId, f64>,
     /// The cycle at which the first stage of each pipeline arrives. The first wait for it removes the entry.
@@ -71,18 +71,18 @@ impl Clock {
     pub(super) fn pass(&mut self, op: &Op, cost: &Cost) {
         self.now += cost.threads;
         self.busy += cost.threads;
-        self.takes += cost.takes;
+        self.resources += cost.resources;
         match op.kind.description().form {
             // A product whose threads issue it all is complete afterwards: nothing of it is in flight.
             Some(Form::Product) if cost.threads == 0.0 => {
-                let cycles = cost.takes[Resource::Tensor].max(cost.takes[Resource::Shared]);
+                let cycles = cost.resources[Resource::Tensor].max(cost.resources[Resource::Shared]);
                 self.products.start(self.now, cycles, cost.latency);
             }
             Some(Form::BulkStore | Form::BulkAdd) => {
-                self.stores.start(self.now, cost.takes[Resource::Global], 0.0);
+                self.stores.start(self.now, cost.resources[Resource::Global], 0.0);
             }
             Some(Form::CopyInGroup) => {
-                self.copies.start(self.now, cost.takes[Resource::Global], cost.latency);
+                self.copies.start(self.now, cost.resources[Resource::Global], cost.latency);
             }
             // A stage of a pipeline counts the copies to its barrier, and a sum over the cluster waits for what others send.
             Some(Form::Product | Form::CopyToBarrier | Form::BulkLoad | Form::Send) | None => {}
@@ -138,7 +138,7 @@ impl Clock {
         let shift = (self.now - before.now) * times;
         self.now += shift;
         self.busy += (self.busy - before.busy) * times;
-        self.takes += (self.takes - before.takes) * times;
+        self.resources += (self.resources - before.resources) * times;
         for (op, cycles) in &mut self.waits {
             *cycles += (*cycles - before.waits.get(op).copied().unwrap_or(0.0)) * times;
         }

@@ -83,7 +83,7 @@ pub fn forecast(
     let spilled = (beyond - target.costs().role_registers).max(0);
     let bytes = tensors(program, &|symbol| start.get(symbol).copied());
     let dram = bytes / target.costs().dram_bytes;
-    let (resource, most) = estimate.takes.most();
+    let (resource, most) = estimate.resources.most();
     let resident = (launch.at_once as f64 / f64::from(target.costs().multiprocessors)).max(1.0);
     let bound = if dram > alone {
         Bottleneck::Dram

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::Symbol;
 use hx_tile::{
-    Bound, Estimate, Held, Launch, LoopEstimate, OpCycles, OpId, OpKind, PipeId, Resource, RoleEstimate,
-    ScopeId, Solution, Stmt, SyncOp, Takes, TileProgram, registers_of,
+    Bound, Estimate, Held, Launch, LoopEstimate, OpCycles, OpId, OpKind, PipeId, Resource, ResourceCycles,
+    RoleEstimate, ScopeId, Solution, Stmt, SyncOp, TileProgram, registers_of,
 };
 
 use self::clock::Clock;
@@ -45,8 +45,8 @@ pub fn estimate_any(program: &TileProgram, solution: &Solution, dims: &[(String,
 /// other's waits, so a wait counts only as far as the shared resources would be idle.
 pub fn wave_cycles(program: &TileProgram, solution: &Solution) -> f64 {
     let estimator = Estimator { program, solution, start: values(program, []) };
-    let Estimate { block, takes, .. } = estimator.estimate();
-    block.max(takes.most().1 * f64::from(estimator.sharing()))
+    let Estimate { block, resources, .. } = estimator.estimate();
+    block.max(resources.most().1 * f64::from(estimator.sharing()))
 }
 
 /// Returns the cycles by which complete solutions of a program are compared: those of a block by the estimate if roles run at the
@@ -92,14 +92,14 @@ struct Part<'p> {
 impl Part<'_> {
     /// Returns the estimate of a role from the walks of its groups.
     fn estimate(&self, groups: &[Walk<'_>]) -> RoleEstimate {
-        let mut takes = Takes::default();
-        groups.iter().for_each(|walk| takes += walk.clock.takes);
+        let mut resources = ResourceCycles::default();
+        groups.iter().for_each(|walk| resources += walk.clock.resources);
         let most = |of: fn(&Walk<'_>) -> f64| groups.iter().map(of).fold(0.0, f64::max);
         RoleEstimate {
             scope: self.scope,
             cycles: most(|walk| walk.clock.now) + self.spills,
             busy: most(|walk| walk.clock.busy),
-            takes,
+            resources,
             registers: self.registers,
             spills: self.spills,
         }
@@ -115,24 +115,24 @@ impl<'p> Estimator<'p> {
         let loops = self.loops(&parts, &rounds);
         let floors: BTreeMap<LoopId, f64> = loops.iter().map(|(id, found)| (*id, found.cycles)).collect();
         let (mut roles, mut walks) = (Vec::new(), Vec::new());
-        let (mut takes, mut ops) = (Takes::default(), BTreeMap::new());
+        let (mut resources, mut ops) = (ResourceCycles::default(), BTreeMap::new());
         for part in &parts {
             let groups: Vec<Walk<'_>> =
                 (0..part.groups as i64).map(|group| self.walked(part, group, &floors)).collect();
             let role = part.estimate(&groups);
-            takes += role.takes;
+            resources += role.resources;
             self.spent(part, &groups, &mut ops);
             roles.push(role);
             walks.extend(groups);
         }
-        let busiest = self.busiest(&takes, &walks);
+        let busiest = self.busiest(&resources, &walks);
         let block = roles.iter().map(|role| role.cycles).fold(busiest, f64::max) + self.cluster_barriers();
         let mut loops: Vec<LoopEstimate> = loops.into_iter().map(|(_, found)| found).collect();
         self.without_fillers(&mut loops);
         loops.sort_by(|a, b| (b.cycles * b.rounds).total_cmp(&(a.cycles * a.rounds)));
         let assumed = walks.iter().any(|walk| walk.assumed).then_some(UNKNOWN_TRIPS);
-        let launch = self.launch(block, &takes);
-        Estimate { roles, loops, block, takes, ops, assumed, launch }
+        let launch = self.launch(block, &resources);
+        Estimate { roles, loops, block, resources, ops, assumed, launch }
     }
 
     /// Adds the cycles of the operations that the groups of a part execute.
@@ -146,8 +146,8 @@ impl<'p> Estimator<'p> {
                 let times = walk.executions.get(&op.id).copied().unwrap_or(0.0);
                 let waited = walk.clock.waits.get(&op.id).copied().unwrap_or(0.0);
                 spent.threads = spent.threads.max(cost.threads * times + waited);
-                if is_own || (number == 0 && spent.takes == Takes::default()) {
-                    spent.takes += cost.takes * times;
+                if is_own || (number == 0 && spent.resources == ResourceCycles::default()) {
+                    spent.resources += cost.resources * times;
                 }
             }
         }
@@ -161,13 +161,13 @@ impl<'p> Estimator<'p> {
 
     /// Returns the cycles of a block whose busiest resource idles only until the first stage arrives, and after the end of the
     /// loops along pipelines, where it has less to do than the threads.
-    fn busiest(&self, takes: &Takes, walks: &[Walk<'_>]) -> f64 {
-        let (resource, most) = takes.most();
+    fn busiest(&self, resources: &ResourceCycles, walks: &[Walk<'_>]) -> f64 {
+        let (resource, most) = resources.most();
         let first = self.arrivals().into_values().fold(f64::INFINITY, f64::min);
         let before = if first.is_finite() { first } else { 0.0 };
         let idle = |walk: &Walk<'_>| {
             let (end, taken) = walk.last;
-            walk.clock.now - end - (walk.clock.takes - taken)[resource]
+            walk.clock.now - end - (walk.clock.resources - taken)[resource]
         };
         most + before + walks.iter().map(idle).fold(0.0, f64::max)
     }
@@ -198,7 +198,7 @@ impl<'p> Estimator<'p> {
             (clock, values, executions) = (before.clock, before.values, before.executions);
             let begun = clock.now;
             clock.arrivals.values_mut().for_each(|arrival| *arrival += begun);
-            clock.takes = Takes::default();
+            clock.resources = ResourceCycles::default();
         }
         values.extend(part.index.map(|index| (index.clone(), group)));
         let mut walk = Walk::new(self.program, &self.solution.costs, values, floors, clock);
@@ -213,7 +213,7 @@ impl<'p> Estimator<'p> {
         for (op, _) in self.program.ops(1.0) {
             let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { continue };
             let Some(cost) = self.solution.costs.get(&op.id) else { continue };
-            let arrival = cost.latency + cost.takes[Resource::Global];
+            let arrival = cost.latency + cost.resources[Resource::Global];
             let known = arrivals.entry(pipe).or_insert(0.0f64);
             *known = known.max(arrival);
         }
@@ -228,7 +228,7 @@ impl<'p> Estimator<'p> {
             if matches!(op.kind, OpKind::Sync(SyncOp::Acquire { pipe: of, .. }) if of == pipe) {
                 stage = 0.0;
             } else if matches!(op.kind, OpKind::CopyAsync { signal: Some(of), .. } if of == pipe) {
-                stage += self.solution.costs.get(&op.id).map_or(0.0, |cost| cost.takes[Resource::Global]);
+                stage += self.solution.costs.get(&op.id).map_or(0.0, |cost| cost.resources[Resource::Global]);
                 most = most.max(stage);
             }
         }
@@ -276,7 +276,7 @@ impl<'p> Estimator<'p> {
     fn one(&self, part: &Part<'_>, round: &Round, parts: &[Part<'_>], rounds: &[&[Round]]) -> LoopEstimate {
         let pipes: Vec<PipeId> = round.stages.keys().copied().collect();
         let own_share = pipes.first().map_or(1.0, |pipe| self.share(part, *pipe));
-        let mut takes = round.takes * (part.groups * own_share);
+        let mut resources = round.resources * (part.groups * own_share);
         let mut roles = vec![(part.scope, round.cycles)];
         let mut slowest = (part.scope, round);
         for (other, all) in parts.iter().zip(rounds) {
@@ -294,7 +294,7 @@ impl<'p> Estimator<'p> {
             };
             let share = self.share(other, *pipe);
             let times = stages / with.stages[pipe];
-            takes += with.takes * (times * other.groups * share);
+            resources += with.resources * (times * other.groups * share);
             let cycles = with.cycles * times * share;
             if cycles > slowest.1.cycles {
                 slowest = (other.scope, with);
@@ -302,7 +302,7 @@ impl<'p> Estimator<'p> {
             roles.push((other.scope, cycles));
         }
         roles.sort_by_key(|(scope, _)| *scope);
-        let (resource, most) = takes.most();
+        let (resource, most) = resources.most();
         let role = roles.iter().map(|(_, cycles)| *cycles).fold(0.0, f64::max);
         let waits = slowest.1.waits.iter();
         let wait = waits.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
@@ -315,7 +315,7 @@ impl<'p> Estimator<'p> {
             waits: round.reads,
             cycles: role.max(most),
             rounds: round.rounds,
-            takes,
+            resources,
             roles,
             bound,
             wait: wait.map(|(op, cycles)| (*op, *cycles)),
@@ -354,13 +354,13 @@ impl<'p> Estimator<'p> {
 
     /// Returns the waves of a launch; `None` if its number of blocks is not known. Blocks that share a multiprocessor share
     /// its resources.
-    fn launch(&self, block: f64, takes: &Takes) -> Option<Launch> {
+    fn launch(&self, block: f64, resources: &ResourceCycles) -> Option<Launch> {
         let axes = (0..self.program.grid.len()).map(|axis| self.start.get(&Symbol::GridDim(axis as u8)));
         let blocks = axes.map(Option::<&i64>::copied).product::<Option<i64>>()?;
         let resident = self.resident();
         let at_once = i64::from(resident * self.program.target.costs().multiprocessors);
         let waves = (blocks + at_once - 1) / at_once;
-        let wave = block.max(takes.most().1 * f64::from(resident));
+        let wave = block.max(resources.most().1 * f64::from(resident));
         Some(Launch { blocks, at_once: at_once.min(blocks), waves, cycles: waves as f64 * wave })
     }
 }

@@ -6,8 +6,8 @@ use hx_dtype::{DType, Operator};
 use hx_target::{GemmRow, Target};
 use hx_tile::{
     BulkChoice, Choice, Conflicts, CopyChoice, Cost, GemmChoice, Map, Op, OpId, OpKind, OperandChoice,
-    ReduceChoice, Resource, Route, Scalar, ScanChoice, Solution, SyncOp, Takes, TensorId, TileProgram, View,
-    coordinate,
+    ReduceChoice, Resource, ResourceCycles, Route, Scalar, ScanChoice, Solution, SyncOp, TensorId,
+    TileProgram, View, coordinate,
 };
 
 use crate::access::is_packed;
@@ -76,27 +76,28 @@ impl Recorder<'_> {
                 self.scan(dst, operators, choice, threads)
             }
             (OpKind::Rearrange { .. }, Some(Choice::Rearrange(choice))) => {
-                let mut takes = Takes::default();
+                let mut resources = ResourceCycles::default();
                 if let Route::Shared { store, load } = &choice.route {
-                    takes[Resource::Shared] = wavefronts(store) + wavefronts(load);
+                    resources[Resource::Shared] = wavefronts(store) + wavefronts(load);
                 }
-                Cost { threads: choice.cycles / trips.max(1.0), takes, latency: 0.0 }
+                Cost { threads: choice.cycles / trips.max(1.0), resources, latency: 0.0 }
             }
             (OpKind::ClusterSum { x, axis, .. }, _) => {
                 let (bits, blocks) = (self.program.tensor(*x).dtype.bits(), self.program.blocks_along(*axis));
-                let mut takes = Takes::default();
-                takes[Resource::Shared] = 2.0 * cost::sent(target, threads, self.values(*x), bits, blocks);
+                let mut resources = ResourceCycles::default();
+                resources[Resource::Shared] =
+                    2.0 * cost::sent(target, threads, self.values(*x), bits, blocks);
                 let cycles = cost::cluster_sum(target, threads, self.values(*x) as i64, bits, blocks);
-                Cost { threads: cycles, takes, latency: 0.0 }
+                Cost { threads: cycles, resources, latency: 0.0 }
             }
             (
                 OpKind::Slice { dst: part, .. } | OpKind::Insert { src: part, .. },
                 Some(Choice::Slice(choice)),
             ) if choice.through.is_some() => {
-                let mut takes = Takes::default();
-                takes[Resource::Shared] = cost::part_wavefronts(target, threads, self.values(*part));
+                let mut resources = ResourceCycles::default();
+                resources[Resource::Shared] = cost::part_wavefronts(target, threads, self.values(*part));
                 let cycles = cost::part(threads, self.values(*part), self.program.target);
-                Cost { threads: cycles, takes, latency: 0.0 }
+                Cost { threads: cycles, resources, latency: 0.0 }
             }
             (OpKind::Sync(sync), _) => self.sync(sync, threads),
             // Fills, slices, numbers, texts and conditions use registers at hand. Copies between register tensors, and
@@ -145,7 +146,7 @@ impl Recorder<'_> {
             values * warps_per_unit(target, threads),
         );
         cost.threads += met;
-        cost.takes[Resource::Shared] = exchanges as f64 * results * warps(target, threads);
+        cost.resources[Resource::Shared] = exchanges as f64 * results * warps(target, threads);
         cost
     }
 
@@ -161,19 +162,19 @@ impl Recorder<'_> {
         let target = self.program.target;
         let row = choice.row;
         let instructions = choice.memory.mode(2).size() as f64 * warps(target, threads);
-        let mut takes = Takes::default();
-        takes[Resource::Issue] = instructions / f64::from(target.limits.partitions);
+        let mut resources = ResourceCycles::default();
+        resources[Resource::Issue] = instructions / f64::from(target.limits.partitions);
         let busy = match choice.conflicts {
             Some(Conflicts { wavefronts, .. }) => {
-                takes[Resource::Shared] = wavefronts as f64;
+                resources[Resource::Shared] = wavefronts as f64;
                 wavefronts as f64 + instructions * target.costs().issue_slot
             }
             None => {
-                takes[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
-                takes[Resource::Global].max(instructions * row.issue)
+                resources[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
+                resources[Resource::Global].max(instructions * row.issue)
             }
         };
-        Cost { threads: busy + row.latency, takes, latency: 0.0 }
+        Cost { threads: busy + row.latency, resources, latency: 0.0 }
     }
 
     /// Returns the cost of a copy from global to shared memory whose threads each bring an own part.
@@ -181,11 +182,11 @@ impl Recorder<'_> {
         let target = self.program.target;
         let row = choice.row;
         let instructions = choice.memory.mode(2).size() as f64 * warps(target, threads);
-        let mut takes = Takes::default();
-        takes[Resource::Issue] = instructions / f64::from(target.limits.partitions);
-        takes[Resource::Shared] = wavefronts(choice);
-        takes[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
-        Cost { threads: instructions * row.issue, takes, latency: row.latency }
+        let mut resources = ResourceCycles::default();
+        resources[Resource::Issue] = instructions / f64::from(target.limits.partitions);
+        resources[Resource::Shared] = wavefronts(choice);
+        resources[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
+        Cost { threads: instructions * row.issue, resources, latency: row.latency }
     }
 
     /// Returns the cycles in which the cache delivers the sectors of one instruction of a warp.
@@ -205,12 +206,12 @@ impl Recorder<'_> {
         let elements = shared.shape().iter().product::<i64>() as f64;
         let bytes = elements * f64::from(self.element_bits(shared)) / 8.0;
         let boxes = elements / each.max(1.0) / of;
-        let mut takes = Takes::default();
-        takes[Resource::Global] = bytes / of / target.costs().box_bytes;
-        takes[Resource::Issue] = boxes / f64::from(target.limits.partitions);
+        let mut resources = ResourceCycles::default();
+        resources[Resource::Global] = bytes / of / target.costs().box_bytes;
+        resources[Resource::Issue] = boxes / f64::from(target.limits.partitions);
         Cost {
             threads: boxes * target.costs().box_issue,
-            takes,
+            resources,
             latency: cost::box_latency(self.program.target),
         }
     }
@@ -227,7 +228,7 @@ impl Recorder<'_> {
         let warps = warps_per_unit(self.program.target, threads);
         let mut cost = arithmetic(work.arithmetic * warps, work.instructions * warps);
         cost.threads += work.special * warps;
-        cost.takes[Resource::Special] = work.special * warps;
+        cost.resources[Resource::Special] = work.special * warps;
         cost
     }
 
@@ -286,24 +287,24 @@ impl Recorder<'_> {
 fn gemm(target: Target, choice: &GemmChoice, threads: u32, asynchronous: bool) -> Cost {
     let row = choice.row.get();
     let count = choice.issues.iter().product::<i64>() as f64;
-    let mut takes = Takes::default();
-    takes[Resource::Issue] = count * warps_per_unit(target, threads);
+    let mut resources = ResourceCycles::default();
+    resources[Resource::Issue] = count * warps_per_unit(target, threads);
     let mut latency = row.latency;
     let busy = if row.is_by_descriptor() {
         let all = count * f64::from(threads) / f64::from(row.threads);
         let read = operand_bytes(row, choice) / f64::from(target.limits.wavefront_bytes());
         let issue = row.issue.max(target.costs().product_least);
-        takes[Resource::Tensor] = all * issue;
-        takes[Resource::Shared] = all * read;
+        resources[Resource::Tensor] = all * issue;
+        resources[Resource::Shared] = all * read;
         latency = target.costs().product_latency;
         if asynchronous { 0.0 } else { all * issue.max(read) + latency }
     } else {
         let each = cost::gemm_issue(target, row, threads);
         let unit = if row.threads > 1 { Resource::Tensor } else { Resource::Arithmetic };
-        takes[unit] = count * each;
+        resources[unit] = count * each;
         cost::gemm_rounds(row, count, choice.issues[2] as f64, each)
     };
-    Cost { threads: busy, takes, latency }
+    Cost { threads: busy, resources, latency }
 }
 
 /// The work of a thread in an expression, in cycles of its quarter of the multiprocessor for one warp.
@@ -337,10 +338,10 @@ fn issue(target: Target, operator: Operator, dtype: DType) -> f64 {
 
 /// Returns the cost of `cycles` of arithmetic by `instructions` instructions, both for a quarter of the multiprocessor.
 fn arithmetic(cycles: f64, instructions: f64) -> Cost {
-    let mut takes = Takes::default();
-    takes[Resource::Arithmetic] = cycles;
-    takes[Resource::Issue] = instructions;
-    Cost { threads: cycles, takes, latency: 0.0 }
+    let mut resources = ResourceCycles::default();
+    resources[Resource::Arithmetic] = cycles;
+    resources[Resource::Issue] = instructions;
+    Cost { threads: cycles, resources, latency: 0.0 }
 }
 
 fn wavefronts(copy: &CopyChoice) -> f64 {

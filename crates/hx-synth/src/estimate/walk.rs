@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_index::{Expr, Symbol};
 use hx_tile::{
-    Control, Cost, CounterId, Leaf, OpId, OpKind, PipeId, Rounds, Stmt, SyncOp, Takes, TileProgram,
+    Control, Cost, CounterId, Leaf, OpId, OpKind, PipeId, ResourceCycles, Rounds, Stmt, SyncOp, TileProgram,
 };
 
 use super::clock::Clock;
@@ -22,7 +22,7 @@ pub(super) struct Round {
     /// The loop waits for stages; else it only fills them.
     pub(super) reads: bool,
     pub(super) cycles: f64,
-    pub(super) takes: Takes,
+    pub(super) resources: ResourceCycles,
     pub(super) waits: BTreeMap<OpId, f64>,
     /// Rounds in the whole block.
     pub(super) rounds: f64,
@@ -41,7 +41,7 @@ pub(super) struct Walk<'p> {
     pub(super) clock: Clock,
     pub(super) rounds: Vec<Round>,
     /// The end of the last loop along a pipeline, with its products, and the cycles of the resources until then.
-    pub(super) last: (f64, Takes),
+    pub(super) last: (f64, ResourceCycles),
     /// Some loop has no known number of rounds.
     pub(super) assumed: bool,
     /// The number of times that the group executes each operation in the block.
@@ -66,7 +66,7 @@ impl<'p> Walk<'p> {
             floors,
             clock,
             rounds: Vec::new(),
-            last: (0.0, Takes::default()),
+            last: (0.0, ResourceCycles::default()),
             assumed: false,
             executions: BTreeMap::new(),
         }
@@ -156,16 +156,16 @@ impl<'p> Walk<'p> {
             }
         }
         if count > WALKED as f64 {
-            let (end, taken) = (self.clock.now, self.clock.takes);
+            let (end, taken) = (self.clock.now, self.clock.resources);
             self.clock.repeat(&before, count - WALKED as f64);
             // If the last round has an inner loop along a pipeline, that loop ends later by the same cycles.
             if self.last.0 > before.now {
                 self.last.0 += self.clock.now - end;
-                self.last.1 += self.clock.takes - taken;
+                self.last.1 += self.clock.resources - taken;
             }
         }
         if along.is_some() {
-            self.last = (self.clock.end(), self.clock.takes);
+            self.last = (self.clock.end(), self.clock.resources);
         }
     }
 
@@ -178,7 +178,7 @@ impl<'p> Walk<'p> {
             stages: along.stages.clone(),
             reads: along.reads,
             cycles: self.clock.now - before.now,
-            takes: self.clock.takes - before.takes,
+            resources: self.clock.resources - before.resources,
             waits: waits.filter(|(_, cycles)| *cycles > 0.0).collect(),
             rounds,
         };
