@@ -3,7 +3,7 @@
 
 use hx_lower::CtValue;
 use hx_synth::{SPARE_REGISTERS, Solved, registers_of_a_thread};
-use hx_tile::{Held, HeldAcross, OpId, ScopeId, Solution, TensorId, TileProgram, registers_of};
+use hx_tile::{LiveAcross, LiveTensors, OpId, ScopeId, Solution, TensorId, TileProgram, registers_of};
 
 use crate::unsolved::{OtherValue, halves, with_value};
 use crate::{Db, Instance, solved, tile_program};
@@ -70,7 +70,7 @@ fn pressure(
     most: &dyn Fn(ScopeId) -> i64,
 ) -> Option<Crowd<Across>> {
     let mut worst: Option<Crowd<Across>> = None;
-    for HeldAcross { op, scope, tensors } in Held::of(program).across {
+    for LiveAcross { op, scope, tensors } in LiveTensors::of(program).across {
         let mut held: Vec<(TensorId, i64)> =
             tensors.into_iter().map(|tensor| (tensor, registers(program, solution, tensor))).collect();
         held.sort_by_key(|(tensor, registers)| (-registers, *tensor));

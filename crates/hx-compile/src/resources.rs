@@ -9,7 +9,7 @@ use std::fmt;
 
 use hx_synth::Solved;
 use hx_target::Residency;
-use hx_tile::{Lives, Op, OpKind, Solution, TensorId, TileProgram, registers_of};
+use hx_tile::{LiveRanges, Op, OpKind, Solution, TensorId, TileProgram, registers_of};
 
 use crate::{Db, Instance, solved, thread_program};
 
@@ -116,7 +116,7 @@ pub fn estimated_registers<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Opt
 /// reuse the registers of operands that no later operation needs. Those of a matrix product do not: it reads its operands
 /// while it adds to its accumulator.
 fn estimate(program: &TileProgram, solution: &Solution) -> u32 {
-    let Lives { ops, spans } = Lives::of(program);
+    let LiveRanges { ops, spans } = LiveRanges::of(program);
     let words = |id: &TensorId| -> i64 {
         let values = solution.registers.get(id).map_or(0, |held| held.layout.mode(1).size());
         registers_of(program, *id, values)

@@ -18,9 +18,9 @@ mod elementwise;
 mod ends;
 mod estimate;
 mod exchange;
-mod held;
 mod ids;
 pub mod in_place;
+mod liveness;
 mod modes;
 mod operand;
 mod order;
@@ -44,9 +44,9 @@ pub use estimate::{
     resources_text, role_text, threads_text,
 };
 pub use exchange::Exchange;
-pub use held::{Held, HeldAcross, Lives, registers_of};
 pub use hx_target::{Completion, Mode, Proxy};
 pub use ids::{OpId, Origin, ParamId, PipeId, TensorId, TurnsId};
+pub use liveness::{LiveAcross, LiveRanges, LiveTensors, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use operand::{LoadIds, Operand};
 pub use order::Order;

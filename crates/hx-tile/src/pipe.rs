@@ -64,14 +64,14 @@ const MANY: u32 = 3;
 /// has waited for and not released. 3 means 3 or more.
 pub fn stages_held(program: &TileProgram) -> BTreeMap<OpId, [u32; 2]> {
     let mut found = BTreeMap::new();
-    follow(&program.body, &mut Held::new(), &mut found);
+    follow(&program.body, &mut HeldStages::new(), &mut found);
     found
 }
 
 /// The least and the most stages that a scope holds of a pipeline.
-type Held = BTreeMap<(ScopeId, PipeId), [u32; 2]>;
+type HeldStages = BTreeMap<(ScopeId, PipeId), [u32; 2]>;
 
-fn follow(body: &[Stmt], held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) {
+fn follow(body: &[Stmt], held: &mut HeldStages, found: &mut BTreeMap<OpId, [u32; 2]>) {
     for stmt in body {
         match stmt {
             Stmt::Leaf(Leaf::Op(op)) => pass(op, held, found),
@@ -98,7 +98,7 @@ fn follow(body: &[Stmt], held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) 
     }
 }
 
-fn pass(op: &Op, held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) {
+fn pass(op: &Op, held: &mut HeldStages, found: &mut BTreeMap<OpId, [u32; 2]>) {
     if let OpKind::Sync(SyncOp::WaitStage { pipe, .. }) = op.kind {
         let now = held.entry((op.scope, pipe)).or_default();
         *now = now.map(|stages| (stages + 1).min(MANY));
@@ -112,7 +112,7 @@ fn pass(op: &Op, held: &mut Held, found: &mut BTreeMap<OpId, [u32; 2]>) {
 }
 
 /// Joins the bounds of two paths: the smaller least and the greater most number of held stages.
-fn meet(mine: &mut Held, theirs: &Held) {
+fn meet(mine: &mut HeldStages, theirs: &HeldStages) {
     let keys: BTreeSet<(ScopeId, PipeId)> = mine.keys().chain(theirs.keys()).copied().collect();
     for key in keys {
         let other = theirs.get(&key).copied().unwrap_or_default();

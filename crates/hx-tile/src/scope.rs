@@ -164,7 +164,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        GridAxis, Held, HeldAcross, Leaf, OpId, OpKind, Origin, Stmt, SyncOp, Tensor, TensorKind, emit_tile,
+        GridAxis, Leaf, LiveAcross, LiveTensors, OpId, OpKind, Origin, Stmt, SyncOp, Tensor, TensorKind,
+        emit_tile,
     };
 
     /// Returns the program in which a block of 256 threads fills `x`, and its second half fills `y`.
@@ -236,13 +237,13 @@ mod tests {
     }
 
     /// Reports as text which tensors the threads of each scope hold across each barrier.
-    fn held(program: &TileProgram) -> String {
+    fn live_tensors(program: &TileProgram) -> String {
         let name = |tensor: &TensorId| program.tensor(*tensor).name.clone();
-        let line = |HeldAcross { op, scope, tensors }: &HeldAcross<'_>| {
+        let line = |LiveAcross { op, scope, tensors }: &LiveAcross<'_>| {
             let names: Vec<String> = tensors.iter().map(name).collect();
             format!("#{}, {}: {}", op.id.0, program.scope(*scope), names.join(" "))
         };
-        Held::of(program).across.iter().map(line).collect::<Vec<_>>().join("\n")
+        LiveTensors::of(program).across.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -267,6 +268,6 @@ mod tests {
             #3, group of threads 128..256: x y
             #3, group of threads 0..128: x z
             #4, group of threads 0..128: x z"#]]
-        .assert_eq(&held(&program));
+        .assert_eq(&live_tensors(&program));
     }
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_target::Target;
 use hx_tile::{
-    Held, HeldAcross, Op, OpId, OpKind, ScopeId, Tensor, TensorId, TensorKind, TileProgram, registers_of,
+    LiveAcross, LiveTensors, Op, OpId, OpKind, ScopeId, Tensor, TensorId, TensorKind, TileProgram,
+    registers_of,
 };
 
 use crate::constraints::component::UNKNOWN_TRIPS;
@@ -66,10 +67,10 @@ fn register(program: &TileProgram, id: TensorId, tensor: &Tensor) -> Result<(), 
 /// Sets of tensors that threads hold at once: the tensors that are live across an operation, and each tensor alone. A tensor that
 /// is only loaded for gemms is not counted alone: its parts are loaded as they are needed.
 #[derive(Debug)]
-pub(crate) struct Together(Vec<HeldSet>);
+pub(crate) struct Together(Vec<LiveSet>);
 
 #[derive(Debug)]
-struct HeldSet {
+struct LiveSet {
     /// The threads that hold the tensors.
     scope: ScopeId,
     trips: f64,
@@ -80,13 +81,13 @@ impl Together {
     pub(crate) fn of(program: &TileProgram) -> Together {
         let ops = program.ops(UNKNOWN_TRIPS);
         let trips: BTreeMap<OpId, f64> = ops.iter().map(|(op, trips)| (op.id, *trips)).collect();
-        let across = Held::of(program).across.into_iter();
-        let of = |HeldAcross { op, scope, tensors }: HeldAcross<'_>| HeldSet {
+        let across = LiveTensors::of(program).across.into_iter();
+        let of = |LiveAcross { op, scope, tensors }: LiveAcross<'_>| LiveSet {
             scope,
             trips: trips[&op.id],
             tensors,
         };
-        let mut held: Vec<HeldSet> = across.map(of).collect();
+        let mut live: Vec<LiveSet> = across.map(of).collect();
         let is_part = |op: &Op, tensor: &TensorId| {
             let loaded = matches!(&op.kind, OpKind::Copy { src, .. } if src.register() != Some(*tensor));
             loaded || matches!(&op.kind, OpKind::Gemm { c, .. } if c != tensor)
@@ -95,13 +96,13 @@ impl Together {
         for (op, _) in ops {
             whole.extend(op.kind.registers().into_iter().filter(|tensor| !is_part(op, tensor)));
         }
-        let alone = |tensor: TensorId| HeldSet {
+        let alone = |tensor: TensorId| LiveSet {
             scope: program.tensor(tensor).scope,
             trips: 1.0,
             tensors: vec![tensor],
         };
-        held.extend(whole.into_iter().map(alone));
-        Together(held)
+        live.extend(whole.into_iter().map(alone));
+        Together(live)
     }
 
     /// Returns the registers of a thread at the place with the most, if each tensor is dealt evenly.
@@ -110,17 +111,17 @@ impl Together {
             let threads = i64::from(program.threads_holding(*t).max(1));
             registers_of(program, *t, (program.tensor(*t).size() + threads - 1) / threads)
         };
-        self.0.iter().map(|held| held.tensors.iter().map(registers).sum()).max().unwrap_or(0)
+        self.0.iter().map(|live| live.tensors.iter().map(registers).sum()).max().unwrap_or(0)
     }
 
     /// Returns the cycles of spills at the worst place. `values` returns how many elements of a tensor each thread holds.
     pub(crate) fn spills(&self, program: &TileProgram, values: &dyn Fn(TensorId) -> Option<i64>) -> f64 {
         let registers = |t: &TensorId| values(*t).map_or(0, |values| registers_of(program, *t, values));
-        let over = |held: &HeldSet| {
-            let most = registers_of_a_thread(program, held.scope);
-            let over = held.tensors.iter().map(registers).sum::<i64>() - most;
-            let threads = program.scope(held.scope).threads;
-            if over > 0 { held.trips * cost::spill(program.target, threads, over) } else { 0.0 }
+        let over = |live: &LiveSet| {
+            let most = registers_of_a_thread(program, live.scope);
+            let over = live.tensors.iter().map(registers).sum::<i64>() - most;
+            let threads = program.scope(live.scope).threads;
+            if over > 0 { live.trips * cost::spill(program.target, threads, over) } else { 0.0 }
         };
         self.0.iter().map(over).fold(0.0, f64::max)
     }

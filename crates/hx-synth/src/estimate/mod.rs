@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::Symbol;
 use hx_tile::{
-    Bound, Estimate, Held, Launch, LoopEstimate, OpCycles, OpId, OpKind, PipeId, Resource, ResourceCycles,
-    RoleEstimate, ScopeId, Solution, Stmt, SyncOp, TileProgram, registers_of,
+    Bound, Estimate, Launch, LiveTensors, LoopEstimate, OpCycles, OpId, OpKind, PipeId, Resource,
+    ResourceCycles, RoleEstimate, ScopeId, Solution, Stmt, SyncOp, TileProgram, registers_of,
 };
 
 use self::clock::Clock;
@@ -328,9 +328,9 @@ impl<'p> Estimator<'p> {
             let values = self.solution.registers.get(tensor).map_or(0, |held| held.layout.mode(1).size());
             registers_of(self.program, *tensor, values)
         };
-        let across = Held::of(self.program).across;
-        let here = across.iter().filter(|held| held.scope == scope);
-        let most = here.map(|held| held.tensors.iter().map(words).sum::<i64>()).max().unwrap_or(0);
+        let across = LiveTensors::of(self.program).across;
+        let here = across.iter().filter(|live| live.scope == scope);
+        let most = here.map(|live| live.tensors.iter().map(words).sum::<i64>()).max().unwrap_or(0);
         [most + self.program.target.costs().role_registers, registers_of_a_thread(self.program, scope)]
     }
 

@@ -13,17 +13,17 @@ pub fn registers_of(program: &TileProgram, tensor: TensorId, values: i64) -> i64
     bits.saturating_add(REGISTER_BITS - 1) / REGISTER_BITS
 }
 
-/// The operations across which tensors are held: those at which a block multiplies, reduces or waits. Other operations are
+/// The operations across which tensors are live: those at which a block multiplies, reduces or waits. Other operations are
 /// computed value by value, so their tensors need not be in registers as a whole.
 #[derive(Debug)]
-pub struct Held<'p> {
+pub struct LiveTensors<'p> {
     /// In program order. An operation has one entry for each scope that its own scope contains.
-    pub across: Vec<HeldAcross<'p>>,
+    pub across: Vec<LiveAcross<'p>>,
 }
 
-/// The tensors that a thread holds across one operation.
+/// The tensors that are live across one operation.
 #[derive(Debug)]
-pub struct HeldAcross<'p> {
+pub struct LiveAcross<'p> {
     pub op: &'p Op,
     /// The scope of the threads. They hold the tensors of this scope and of those that contain it.
     pub scope: ScopeId,
@@ -31,10 +31,10 @@ pub struct HeldAcross<'p> {
     pub tensors: Vec<TensorId>,
 }
 
-impl<'p> Held<'p> {
-    /// Finds the tensors that are held across the operations of a program.
-    pub fn of(program: &'p TileProgram) -> Held<'p> {
-        let Lives { ops, spans } = Lives::of(program);
+impl<'p> LiveTensors<'p> {
+    /// Finds the tensors that are live across the operations of a program.
+    pub fn of(program: &'p TileProgram) -> LiveTensors<'p> {
+        let LiveRanges { ops, spans } = LiveRanges::of(program);
         let mut across = Vec::new();
         for (at, op) in ops.into_iter().enumerate() {
             let accumulator = match op.kind.description().holds {
@@ -42,40 +42,40 @@ impl<'p> Held<'p> {
                 Holds::Live => None,
                 Holds::LiveAnd(accumulator) => Some(accumulator),
             };
-            let is_held = |(tensor, (first, last)): (&TensorId, &(usize, usize))| {
+            let is_live = |(tensor, (first, last)): (&TensorId, &(usize, usize))| {
                 (*first < at && at < *last || accumulator == Some(*tensor)).then_some(*tensor)
             };
-            let all: Vec<TensorId> = spans.iter().filter_map(is_held).collect();
+            let all: Vec<TensorId> = spans.iter().filter_map(is_live).collect();
             for scope in program.scopes_within(op.scope) {
                 let has = |tensor: &&TensorId| {
                     program.scope(program.tensor(**tensor).scope).contains(program.scope(scope))
                 };
-                across.push(HeldAcross { op, scope, tensors: all.iter().filter(has).copied().collect() });
+                across.push(LiveAcross { op, scope, tensors: all.iter().filter(has).copied().collect() });
             }
         }
-        Held { across }
+        LiveTensors { across }
     }
 }
 
 /// The operations in program order, and the first and the last of them that needs each register tensor.
 #[derive(Debug, Default)]
-pub struct Lives<'p> {
+pub struct LiveRanges<'p> {
     pub ops: Vec<&'p Op>,
     /// Positions in `ops`. A tensor from before a loop that the loop uses lives to the loop's end, one past its last
     /// operation.
     pub spans: BTreeMap<TensorId, (usize, usize)>,
 }
 
-impl<'p> Lives<'p> {
-    /// Returns the lives of a program's register tensors.
-    pub fn of(program: &'p TileProgram) -> Lives<'p> {
-        let mut lives = Lives::default();
-        lives.body(&program.body);
-        lives.products(program);
-        lives
+impl<'p> LiveRanges<'p> {
+    /// Returns the live ranges of a program's register tensors.
+    pub fn of(program: &'p TileProgram) -> LiveRanges<'p> {
+        let mut ranges = LiveRanges::default();
+        ranges.body(&program.body);
+        ranges.products(program);
+        ranges
     }
 
-    /// Extends the lives of the tensors of an asynchronous product to the waits before which it may be in flight.
+    /// Extends the live ranges of the tensors of an asynchronous product to the waits before which it may be in flight.
     fn products(&mut self, program: &'p TileProgram) {
         let products = Products::of(program);
         for (at, op) in self.ops.iter().enumerate() {
@@ -111,7 +111,7 @@ impl<'p> Lives<'p> {
         }
     }
 
-    /// Extends the life of every tensor from before the loop that the loop uses to the end of the loop.
+    /// Extends the live range of every tensor from before the loop that the loop uses to the end of the loop.
     fn repeated(&mut self, body: &'p [Stmt]) {
         let start = self.ops.len();
         self.body(body);
