@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use hx_thread::{Clock, Epoch, Knowledge, Known};
+use hx_thread::{AccessOrder, Clock, Epoch, Knowledge};
 
 /// The accesses of each run, by its number, that a release passes on.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +73,7 @@ impl Heard {
         self.acquired.iter().rev().any(|acquired| {
             let told = acquired.message.of_run(run);
             told.is_some_and(|told| clock.is_told(told, earlier))
-                && clock.relation(acquired.at, later) == Known::Before
+                && clock.relation(acquired.at, later) == AccessOrder::Before
         })
     }
 
@@ -96,7 +96,7 @@ impl Heard {
     pub(crate) fn hear(&mut self, clock: &Clock, at: Epoch, message: &Rc<Message>) {
         let (mut known, mut is_whole) = (Message::default(), true);
         for acquired in self.acquired.iter().rev() {
-            if clock.relation(acquired.at, at) == Known::Before {
+            if clock.relation(acquired.at, at) == AccessOrder::Before {
                 known.join(&acquired.message);
                 if acquired.is_whole {
                     break;

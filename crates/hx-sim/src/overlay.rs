@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hx_dtype::{AtomicOp, DType};
-use hx_thread::{Clock, Epoch, Known, Mark, Pair};
+use hx_thread::{AccessOrder, Clock, Epoch, Mark, Pair};
 
 use crate::between::Heard;
 use crate::code::SiteId;
@@ -135,7 +135,7 @@ impl Marks {
     /// Returns an access of a kind to a unit that is not ordered before `later`; `None` if all are.
     #[inline]
     fn meets(&self, kind: Kind, unit: usize, later: Epoch, clock: &Clock) -> Option<Mark<SiteId>> {
-        let apart = |mark: &&Mark<SiteId>| clock.relation(mark.epoch, later) != Known::Before;
+        let apart = |mark: &&Mark<SiteId>| clock.relation(mark.epoch, later) != AccessOrder::Before;
         match kind {
             Kind::Copy => self.copies(unit).iter().find(apart).copied(),
             _ => {

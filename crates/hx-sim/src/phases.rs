@@ -121,7 +121,7 @@ impl Phases {
 
     /// Returns the joined knowledge of all threads that arrived in complete phases of a stage.
     pub(crate) fn told(&self, barrier: usize, stage: usize) -> &Knowledge {
-        self.barriers[barrier][stage].told()
+        self.barriers[barrier][stage].released()
     }
 
     /// Returns the epoch of a bulk copy that a thread issues now and that signals a stage.

@@ -3,7 +3,7 @@
 //! It keeps one record for each granule. A granule has the width of the program's narrowest access, and every access covers whole
 //! granules.
 
-use hx_thread::{Clock, Epoch, Known, Mark, Pair};
+use hx_thread::{AccessOrder, Clock, Epoch, Mark, Pair};
 
 use crate::bulk::{Held, PIECE};
 use crate::code::{Code, SiteId};
@@ -96,7 +96,7 @@ impl SharedMemory {
                 continue;
             }
             if let Some(write) = record.write
-                && clock.relation(write.epoch, touch.epoch) != Known::Before
+                && clock.relation(write.epoch, touch.epoch) != AccessOrder::Before
             {
                 return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
             }
@@ -133,7 +133,8 @@ impl SharedMemory {
             if !self.check {
                 continue;
             }
-            let apart = |write: &Mark<SiteId>| clock.relation(write.epoch, touch.epoch) != Known::Before;
+            let apart =
+                |write: &Mark<SiteId>| clock.relation(write.epoch, touch.epoch) != AccessOrder::Before;
             let write = record.write.filter(apart).map(|write| (write, Deed::Write));
             let parties = clock.parties();
             let reads = &self.reads[i * parties..(i + 1) * parties];
@@ -168,7 +169,7 @@ impl SharedMemory {
                 return Err(uninitialized(touch, (i * self.granule).max(touch.at), code));
             }
             if let Some(write) = record.write.filter(|_| self.check)
-                && clock.relation(write.epoch, touch.epoch) != Known::Before
+                && clock.relation(write.epoch, touch.epoch) != AccessOrder::Before
             {
                 return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
             }
@@ -281,7 +282,8 @@ impl SharedMemory {
         }
         for i in self.granules(touch) {
             let record = &self.records[i];
-            let apart = |write: &Mark<SiteId>| clock.relation(write.epoch, touch.epoch) != Known::Before;
+            let apart =
+                |write: &Mark<SiteId>| clock.relation(write.epoch, touch.epoch) != AccessOrder::Before;
             let write = || Some((record.write.filter(apart)?, Deed::Write));
             let reads = &self.reads[i * clock.parties()..(i + 1) * clock.parties()];
             let read = || Some((reads.iter().find_map(|read| read.meets(touch.epoch, clock))?, Deed::Read));

@@ -5,7 +5,7 @@
 //! the wait the store counts as an access of that thread at the time of the wait, so other threads need a barrier, and other
 //! blocks a release behind it. A store that nothing waits for is complete when the kernel has ended.
 
-use hx_thread::{Epoch, Known, Mark};
+use hx_thread::{AccessOrder, Epoch, Mark};
 
 use crate::code::SiteId;
 use crate::error::Deed;
@@ -104,7 +104,7 @@ impl Stored {
             }
             match store.done {
                 None => Some(Met::InFlight(store.mark)),
-                Some(epoch) if clock.relation(epoch, later) != Known::Before => {
+                Some(epoch) if clock.relation(epoch, later) != AccessOrder::Before => {
                     Some(Met::Unordered(Mark { epoch, ..store.mark }, deed))
                 }
                 Some(_) => None,

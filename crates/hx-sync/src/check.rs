@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hx_thread::{Arrivals, Clock, Knowledge, Known, Mark, Pair, Warps};
+use hx_thread::{AccessOrder, Arrivals, Clock, Knowledge, Mark, Pair, Warps};
 use hx_tile::{Completion, OpId, TensorId};
 
 use crate::event::{Access, Event};
@@ -359,15 +359,15 @@ impl Checker<'_> {
     #[inline]
     fn compare(&mut self, earlier: Mark<By>, later: Mark<By>, clock: &Clock, place: (usize, i64)) {
         let relation = match self.rules.any_thread {
-            true if clock.is_known_to_all(earlier.epoch) => Known::Before,
-            true if clock.is_in_flight(earlier.epoch) => Known::InFlight,
-            true => Known::Apart,
+            true if clock.is_known_to_all(earlier.epoch) => AccessOrder::Before,
+            true if clock.is_in_flight(earlier.epoch) => AccessOrder::InFlight,
+            true => AccessOrder::Apart,
             false => clock.relation(earlier.epoch, later.epoch),
         };
-        if relation == Known::Before {
+        if relation == AccessOrder::Before {
             self.note(earlier, later);
         } else if !self.equations.exclude(earlier.by.only, later.by.only) {
-            self.report(place, touch(earlier), touch(later), relation == Known::InFlight);
+            self.report(place, touch(earlier), touch(later), relation == AccessOrder::InFlight);
         }
     }
 

@@ -176,7 +176,7 @@ impl Epoch {
 
 /// The order of an earlier access relative to a later one, as far as the warps of the later access know it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Known {
+pub enum AccessOrder {
     /// The earlier access happens before.
     Before,
     /// The earlier access is a copy that its thread has not waited for.
@@ -561,7 +561,7 @@ impl Clock {
 
     /// Returns the order of an earlier access relative to an access in the current epoch `later`.
     #[inline]
-    pub fn relation(&self, earlier: Epoch, later: Epoch) -> Known {
+    pub fn relation(&self, earlier: Epoch, later: Epoch) -> AccessOrder {
         let from = earlier.warp();
         let spans = earlier.spans_warps() || later.spans_warps();
         let known = match spans {
@@ -569,14 +569,14 @@ impl Clock {
             true => later.warps().all(|to| earlier.warps().all(|from| self.knows(to, from, earlier))),
         };
         if known {
-            Known::Before
+            AccessOrder::Before
         } else if self.is_in_flight(earlier) {
-            Known::InFlight
+            AccessOrder::InFlight
         } else if earlier.thread == later.thread && earlier.lanes.max(later.lanes) == 1 && !earlier.signals()
         {
-            Known::Before
+            AccessOrder::Before
         } else {
-            Known::Apart
+            AccessOrder::Apart
         }
     }
 

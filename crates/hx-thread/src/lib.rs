@@ -27,7 +27,7 @@ mod walk;
 
 pub use address::{Address, Memory};
 pub use bulk::{Bulk, BulkStore, Part, TensorMap};
-pub use clock::{Clock, Epoch, Knowledge, Known, Warps};
+pub use clock::{AccessOrder, Clock, Epoch, Knowledge, Warps};
 pub use counter::{Counter, Draw};
 pub use description::{Description, Local, Touch};
 pub use instruction::{

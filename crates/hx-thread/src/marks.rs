@@ -3,7 +3,7 @@
 //! The simulator and the static check keep a [`Pair`] for each place and each kind of access that may repeat; they decide
 //! which kinds conflict.
 
-use crate::clock::{Clock, Epoch, Known};
+use crate::clock::{AccessOrder, Clock, Epoch};
 
 /// An access to a place of memory, with the operation or statement that performed it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +55,7 @@ impl<T: Copy> Pair<T> {
     /// happen before it.
     #[inline]
     pub fn meets(&self, later: Epoch, clock: &Clock) -> Option<Mark<T>> {
-        self.iter().find(|mark| clock.relation(mark.epoch, later) != Known::Before)
+        self.iter().find(|mark| clock.relation(mark.epoch, later) != AccessOrder::Before)
     }
 
     /// Joins the pairs of two paths of a program with `choose`, which gets the accesses of both paths in each position.

@@ -18,14 +18,14 @@ pub struct Phase {
     /// The knowledge of the threads that arrived and of the copies that ended in the current phase.
     arriving: Knowledge,
     /// The knowledge of the threads that arrived and of the copies that ended in complete phases.
-    told: Knowledge,
+    released: Knowledge,
 }
 
 impl Phase {
     /// Returns a barrier before its first phase.
     pub fn new(count: u32) -> Phase {
-        let (arriving, told) = (Knowledge::default(), Knowledge::default());
-        Phase { count, pending: count, bytes: 0, complete: 0, arriving, told }
+        let (arriving, released) = (Knowledge::default(), Knowledge::default());
+        Phase { count, pending: count, bytes: 0, complete: 0, arriving, released }
     }
 
     /// Counts arrivals of threads with the knowledge `known`. Returns false if the phase waits only for bytes, so that it has no room for
@@ -59,19 +59,19 @@ impl Phase {
     /// Completes the phase if it needs nothing more.
     fn close(&mut self) {
         if self.pending == 0 && self.bytes == 0 {
-            self.told.join(&std::mem::take(&mut self.arriving));
+            self.released.join(&std::mem::take(&mut self.arriving));
             (self.pending, self.complete) = (self.count.max(1), self.complete + 1);
         }
     }
 
     /// Returns the knowledge that a wait for the phase of this parity adds; `None` if the phase is not complete, so that the wait blocks.
     pub fn awaited(&self, parity: i64) -> Option<&Knowledge> {
-        (self.complete % 2 != u64::from(parity % 2 != 0)).then_some(&self.told)
+        (self.complete % 2 != u64::from(parity % 2 != 0)).then_some(&self.released)
     }
 
     /// Returns the joined knowledge of all threads that arrived and all copies that ended in complete phases.
-    pub fn told(&self) -> &Knowledge {
-        &self.told
+    pub fn released(&self) -> &Knowledge {
+        &self.released
     }
 
     /// Returns how many arrivals a phase needs.

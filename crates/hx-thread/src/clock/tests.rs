@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{Clock, Epoch, Known, Warps};
+use super::{AccessOrder, Clock, Epoch, Warps};
 use crate::{Mark, Pair};
 
 const WARPS: u32 = 4;
@@ -96,14 +96,14 @@ impl Threads {
     }
 
     /// Returns the order of an earlier access relative to an access that the threads `later` make now.
-    fn relation(&self, earlier: &Past, later: &[u32]) -> Known {
+    fn relation(&self, earlier: &Past, later: &[u32]) -> AccessOrder {
         let knows = |thread: u32, part: usize| self.known[thread as usize].contains(&part);
         let all = later.iter().all(|to| earlier.parts.iter().all(|(_, part)| knows(*to, *part)));
         let landed = earlier.parts.iter().all(|(thread, part)| knows(*thread, *part));
         match (all, landed) {
-            (true, _) => Known::Before,
-            (false, true) => Known::Apart,
-            (false, false) => Known::InFlight,
+            (true, _) => AccessOrder::Before,
+            (false, true) => AccessOrder::Apart,
+            (false, false) => AccessOrder::InFlight,
         }
     }
 }
@@ -164,10 +164,10 @@ proptest! {
             }
             let everyone: Vec<u32> = (0..THREADS).collect();
             for earlier in &past {
-                let known = threads.relation(earlier, &everyone);
+                let order = threads.relation(earlier, &everyone);
                 // A single thread knows its own access before its warp does.
-                prop_assert_eq!(clock.is_known_to_all(earlier.epoch), known == Known::Before);
-                prop_assert_eq!(clock.is_in_flight(earlier.epoch), known == Known::InFlight);
+                prop_assert_eq!(clock.is_known_to_all(earlier.epoch), order == AccessOrder::Before);
+                prop_assert_eq!(clock.is_in_flight(earlier.epoch), order == AccessOrder::InFlight);
             }
         }
     }
@@ -177,7 +177,7 @@ proptest! {
         let (mut clock, mut pair, mut all) = (Clock::new(THREADS, WARP), Pair::default(), Vec::<Epoch>::new());
         for step in steps {
             let Some(later) = pass(&mut clock, step).filter(|epoch| !epoch.is_copy()) else { continue };
-            let apart = all.iter().any(|earlier| clock.relation(*earlier, later) != Known::Before);
+            let apart = all.iter().any(|earlier| clock.relation(*earlier, later) != AccessOrder::Before);
             prop_assert_eq!(pair.meets(later, &clock).is_some(), apart);
             pair.remember(Mark { epoch: later, by: () }, &clock);
             all.push(later);

@@ -21,7 +21,7 @@ const TICKET_LOCALS: u32 = 3 << 29;
 const STEP: u32 = 32;
 
 /// A loop over a counter.
-pub(super) struct Over<'p> {
+pub(super) struct CounterLoop<'p> {
     pub(super) var: &'p Symbol,
     pub(super) counter: CounterId,
     pub(super) scope: ScopeId,
@@ -94,16 +94,20 @@ pub(super) fn state(program: &TileProgram, facts: &mut Facts) {
 }
 
 impl Lowering<'_> {
-    pub(super) fn drawn(&self, over: &Over<'_>, body: &[TileStmt]) -> Result<Body, LowerError> {
-        let Over { var, counter: id, scope, origin } = *over;
+    pub(super) fn drawn(
+        &self,
+        counter_loop: &CounterLoop<'_>,
+        body: &[TileStmt],
+    ) -> Result<Body, LowerError> {
+        let CounterLoop { var, counter: id, scope, origin } = *counter_loop;
         let [index, parity] = locals(self.program, id, scope);
         let here = |var: &Symbol| Expr::symbol(var.clone());
         let start = |var: &Symbol| Stmt::Leaf(Leaf::Let { var: var.clone(), value: Expr::default() });
         let mut out = vec![start(&index), start(&parity)];
         // A ticket counts as read before anyone has read it: the phase before the first has parity 1.
-        out.extend(self.draw(over, Expr::default(), Expr::constant(1)));
+        out.extend(self.draw(counter_loop, Expr::default(), Expr::constant(1)));
         let mut round = next_place(TICKETS, &index, Some(&parity));
-        round.extend(self.draw(over, here(&index), Expr::constant(1) - here(&parity)));
+        round.extend(self.draw(counter_loop, here(&index), Expr::constant(1) - here(&parity)));
         round.extend(self.stmts(body)?);
         let (index, parity) = (here(&index), here(&parity));
         let drawn = Drawn { var: var.clone(), counter: id.0, index, parity, origin, body: round };
@@ -112,12 +116,12 @@ impl Lowering<'_> {
     }
 
     /// Draws into a ticket; `None` if another scope draws. Of several groups only group 0 draws.
-    fn draw(&self, over: &Over<'_>, index: Expr, parity: Expr) -> Option<Stmt> {
-        if self.program.scopes_over(over.counter).first() != Some(&over.scope) {
+    fn draw(&self, counter_loop: &CounterLoop<'_>, index: Expr, parity: Expr) -> Option<Stmt> {
+        if self.program.scopes_over(counter_loop.counter).first() != Some(&counter_loop.scope) {
             return None;
         }
-        let draw = Stmt::Leaf(Leaf::Draw(Draw { counter: over.counter.0, index, parity }));
-        let role = self.program.roles().iter().find(|role| role.scope == over.scope);
+        let draw = Stmt::Leaf(Leaf::Draw(Draw { counter: counter_loop.counter.0, index, parity }));
+        let role = self.program.roles().iter().find(|role| role.scope == counter_loop.scope);
         let Some(group) = role.and_then(|role| role.index.as_ref()) else { return Some(draw) };
         let cond = Cond::Cmp(CmpOp::Eq, Expr::symbol(group.clone()), Expr::default());
         Some(Stmt::Control(Control::If { cond, then: vec![draw], otherwise: Vec::new() }))

@@ -42,7 +42,7 @@ use crate::{
     Body, Compute, Control, Convert, Fill, Group, Leaf, LogEntry, Multiply, Param, RegId, RegisterArray,
     Registers, SharedBuffer, Stmt, TensorMap, TensorParam, ThreadProgram,
 };
-use counter::Over;
+use counter::CounterLoop;
 use layout::{registers, unrolled};
 use signal::Signals;
 use zero::Zeros;
@@ -311,8 +311,8 @@ impl<'p> Lowering<'p> {
                     rounds: Rounds::Drawn { counter, scope, origin },
                     body,
                 }) => {
-                    let over = Over { var, counter: *counter, scope: *scope, origin: *origin };
-                    out.extend(self.drawn(&over, body)?);
+                    let counter_loop = CounterLoop { var, counter: *counter, scope: *scope, origin: *origin };
+                    out.extend(self.drawn(&counter_loop, body)?);
                     continue;
                 }
                 TileStmt::Control(TileControl::If { cond, then, otherwise }) => Stmt::Control(Control::If {

@@ -27,7 +27,7 @@ struct Feed<'p> {
 }
 
 /// A gemm with the copies that feed it.
-struct Fed<'p> {
+struct StreamedGemm<'p> {
     op: &'p Op,
     tensors: [TensorId; 3],
     choice: &'p GemmChoice,
@@ -54,8 +54,8 @@ impl Lowering<'_> {
         let feeds: Option<Vec<Feed<'_>>> = stream.loads.iter().map(|load| self.feed(*load)).collect();
         let feeds = feeds.ok_or_else(|| self.error(op, "a load of the stream does not walk along K"))?;
         let extent = self.program.tensor(tensors[1]).shape[1];
-        let fed = Fed { op, tensors, choice, step: choice.row.shape[2], feeds };
-        self.slices(&fed, extent / stream.depth, stream.depth)
+        let gemm = StreamedGemm { op, tensors, choice, step: choice.row.shape[2], feeds };
+        self.slices(&gemm, extent / stream.depth, stream.depth)
     }
 
     fn feed(&self, load: OpId) -> Option<Feed<'_>> {
@@ -75,16 +75,16 @@ impl Lowering<'_> {
         is_regular.then_some(Feed { op, memory: src, register, choice, thread, issue, steps, along })
     }
 
-    fn slices(&self, fed: &Fed<'_>, count: i64, slice: i64) -> Result<Body, LowerError> {
+    fn slices(&self, gemm: &StreamedGemm<'_>, count: i64, slice: i64) -> Result<Body, LowerError> {
         let mut body = Body::new();
         let mut ready = Vec::new();
-        for feed in &fed.feeds {
+        for feed in &gemm.feeds {
             let mut facts = self.facts_of(feed.op).clone();
             let (setup, at) = self.thread_coordinates(feed.op, &feed.thread, &feed.choice.tile, &mut facts);
             body.extend(setup);
             ready.push((feed, at, facts));
         }
-        let k = self.counter("k", fed.op, COUNTED);
+        let k = self.counter("k", gemm.op, COUNTED);
         let now = Expr::symbol(k.clone());
         let load = |at_slice: &Expr| -> Result<Body, LowerError> {
             let mut out = Body::new();
@@ -97,10 +97,10 @@ impl Lowering<'_> {
             Ok(out)
         };
         let multiply = |at_slice: &Expr| -> Result<Body, LowerError> {
-            let steps = slice / fed.step;
-            let inner = self.counter("step", fed.op, COUNTED + 3);
+            let steps = slice / gemm.step;
+            let inner = self.counter("step", gemm.op, COUNTED + 3);
             let step = at_slice.scale(steps) + counted(&inner, steps);
-            Ok(unrolled(&[(inner, steps)], self.products(fed.op, fed.tensors, fed.choice, step)?))
+            Ok(unrolled(&[(inner, steps)], self.products(gemm.op, gemm.tensors, gemm.choice, step)?))
         };
         body.extend(load(&Expr::default())?);
         let mut steady = load(&(now.clone() + Expr::constant(1)))?;
