@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes, sort_diagnostics};
 use hx_hir::{Item, Name};
-use hx_lower::{At, Lowered, Place};
+use hx_lower::{ItemPart, Lowered, Place};
 use hx_target::Target;
 use hx_tile::{Base, OpId, OpKind, TensorId};
 
@@ -195,7 +195,7 @@ impl<'db> Places<'db> {
     /// Returns the place of the kernel's name.
     fn kernel(&self) -> (SourceFile, TextRange) {
         let kernel = self.instance.kernel(self.db);
-        let place = Place { item: kernel.key(self.db), at: At::Name };
+        let place = Place { item: kernel.key(self.db), part: ItemPart::Name };
         let start = TextRange::empty(Item::Kernel(kernel).offset(self.db));
         place.range(self.db).unwrap_or((kernel.file(self.db), start))
     }
@@ -330,7 +330,8 @@ impl<'db> Places<'db> {
     fn cluster(&self) -> Option<(SourceFile, TextRange)> {
         let kernel = self.instance.kernel(self.db);
         let cluster = hx_hir::kernel_signature(self.db, kernel).cluster?;
-        let place = hx_lower::Place { item: kernel.key(self.db), at: hx_lower::At::Signature(cluster) };
+        let place =
+            hx_lower::Place { item: kernel.key(self.db), part: hx_lower::ItemPart::Signature(cluster) };
         place.range(self.db)
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use hx_base::{Diagnostic, TextRange, TextSize, codes, line_index};
 use hx_compile::{Db, Instance};
 use hx_hir::{Item, Kernel, RoleKind, StmtKind, body_of, body_source_map, signature_source_map};
-use hx_lower::{At, Place};
+use hx_lower::{ItemPart, Place};
 use hx_worker::log::KernelResources;
 use hx_worker::{Limits, Listing, disassemble};
 
@@ -26,7 +26,7 @@ pub(crate) fn spilled(
 ) -> Option<Diagnostic> {
     let found = resources.filter(|found| found.spill_store_bytes + found.spill_load_bytes > 0)?;
     let kernel = instance.kernel(db);
-    let place = Place { item: kernel.key(db), at: At::Name };
+    let place = Place { item: kernel.key(db), part: ItemPart::Name };
     let (file, range) = place.range(db)?;
     let message = format!(
         "registers of `{}` are spilled: each thread stores {} and loads {} bytes of local memory",

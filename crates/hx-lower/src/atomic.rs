@@ -6,8 +6,8 @@ use hx_hir::ExprId;
 use hx_target::{Space, Target};
 use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, SyncOp, TensorId};
 
+use crate::builtin_call::BuiltinCall;
 use crate::error::Lower;
-use crate::given::Given;
 use crate::lowering::Lowering;
 use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
@@ -18,35 +18,35 @@ impl Lowering<'_> {
     ///
     /// The order holds for all threads that execute the access together. A barrier before an access that releases puts all
     /// their earlier accesses before it, and a barrier after an access that acquires puts all their later ones after it.
-    pub(crate) fn atomic(&mut self, given: &Given<'_, '_>, op: AtomicOp) -> Lower<Value> {
-        let [view] = self.first(given)?;
+    pub(crate) fn atomic(&mut self, call: &BuiltinCall<'_, '_>, op: AtomicOp) -> Lower<Value> {
+        let [view] = self.first(call)?;
         let value = self.eval(view)?;
-        let to = self.want_memory(view, value, given.name)?;
+        let to = self.want_memory(view, value, call.name)?;
         if op != AtomicOp::Load {
             self.want_mutable(view, &to)?;
         }
         self.want_atomic(view, op, &to)?;
-        let (order, scope) = self.meaning(given, op, &to)?;
-        let operands = given.slots.len() - 2;
-        let last = given.slot(operands - 1).filter(|_| op != AtomicOp::Load);
-        let compare = given.slot(1).filter(|_| op == AtomicOp::CompareExchange);
-        let compare = compare.map(|at| self.operand_of_atomic(given.id, at, view, &to)).transpose()?;
+        let (order, scope) = self.meaning(call, op, &to)?;
+        let operands = call.slots.len() - 2;
+        let last = call.slot(operands - 1).filter(|_| op != AtomicOp::Load);
+        let compare = call.slot(1).filter(|_| op == AtomicOp::CompareExchange);
+        let compare = compare.map(|at| self.operand_of_atomic(call.id, at, view, &to)).transpose()?;
         if order.releases() {
-            self.emit(OpKind::Sync(SyncOp::Scope), given.id);
+            self.emit(OpKind::Sync(SyncOp::Scope), call.id);
         }
         let result = match last {
-            None => self.atomic_load(given, view, &to, order, scope)?,
+            None => self.atomic_load(call, view, &to, order, scope)?,
             Some(at) => {
-                let from = self.operand_of_atomic(given.id, at, view, &to)?;
-                let compare = match (compare, given.slot(1)) {
+                let from = self.operand_of_atomic(call.id, at, view, &to)?;
+                let compare = match (compare, call.slot(1)) {
                     (Some(t), Some(at)) => Some(self.settled(at, &t, None)?.0),
                     _ => None,
                 };
-                self.update(given, (at, &from), (view, &to), (op, compare, order, scope))?
+                self.update(call, (at, &from), (view, &to), (op, compare, order, scope))?
             }
         };
         if order.acquires() {
-            self.emit(OpKind::Sync(SyncOp::Scope), given.id);
+            self.emit(OpKind::Sync(SyncOp::Scope), call.id);
         }
         Ok(result)
     }
@@ -54,7 +54,7 @@ impl Lowering<'_> {
     /// Emits an access that takes a value from registers.
     fn update(
         &mut self,
-        given: &Given<'_, '_>,
+        call: &BuiltinCall<'_, '_>,
         (at, from): (ExprId, &Tensor),
         (view, to): (ExprId, &Tensor),
         (op, compare, order, scope): (AtomicOp, Option<TensorId>, MemoryOrder, MemoryScope),
@@ -70,11 +70,11 @@ impl Lowering<'_> {
         };
         let access = Atomic { op, value, compare, old: None, memory, order, scope };
         if op == AtomicOp::Store {
-            return self.unit(OpKind::Atomic(access), given.id);
+            return self.unit(OpKind::Atomic(access), call.id);
         }
         let shape = self.output.tensor(value).shape.clone();
-        let (old, result) = self.new_register(given.hint.unwrap_or("old"), to.dtype, shape, given.id);
-        self.emit(OpKind::Atomic(Atomic { old: Some(old), ..access }), given.id);
+        let (old, result) = self.new_register(call.hint.unwrap_or("old"), to.dtype, shape, call.id);
+        self.emit(OpKind::Atomic(Atomic { old: Some(old), ..access }), call.id);
         Ok(Value::Tensor(match turned {
             Some(order) => permuted(&result, &order),
             None => result,
@@ -83,19 +83,18 @@ impl Lowering<'_> {
 
     fn atomic_load(
         &mut self,
-        given: &Given<'_, '_>,
+        call: &BuiltinCall<'_, '_>,
         at: ExprId,
         from: &Tensor,
         order: MemoryOrder,
         scope: MemoryScope,
     ) -> Lower<Value> {
         let memory = self.static_view(at, from)?;
-        let hint =
-            given.hint.map_or_else(|| format!("{}_now", self.base_name(from.view.base)), str::to_owned);
-        let (value, result) = self.new_register(&hint, from.dtype, memory.shape(), given.id);
+        let hint = call.hint.map_or_else(|| format!("{}_now", self.base_name(from.view.base)), str::to_owned);
+        let (value, result) = self.new_register(&hint, from.dtype, memory.shape(), call.id);
         let op = AtomicOp::Load;
         let access = Atomic { op, value, compare: None, old: None, memory, order, scope };
-        self.emit(OpKind::Atomic(access), given.id);
+        self.emit(OpKind::Atomic(access), call.id);
         Ok(Value::Tensor(result))
     }
 
@@ -120,16 +119,16 @@ impl Lowering<'_> {
     /// in.
     fn meaning(
         &mut self,
-        given: &Given<'_, '_>,
+        call: &BuiltinCall<'_, '_>,
         op: AtomicOp,
         to: &Tensor,
     ) -> Lower<(MemoryOrder, MemoryScope)> {
-        let last = given.slots.len() - 2;
-        let order = match given.slot(last) {
+        let last = call.slots.len() - 2;
+        let order = match call.slot(last) {
             Some(at) => self.word(at, "order", MemoryOrder::ALL.map(|o| (o.name(), o)))?,
             None => MemoryOrder::Relaxed,
         };
-        let scope = match given.slot(last + 1) {
+        let scope = match call.slot(last + 1) {
             Some(at) => self.word(at, "scope", MemoryScope::ALL.map(|s| (s.name(), s)))?,
             None => MemoryScope::of(to.view.base),
         };
@@ -138,7 +137,7 @@ impl Lowering<'_> {
             AtomicOp::Store if order.acquires() => ("only writes", "`\"relaxed\"` or `\"release\"`"),
             _ => return Ok((order, scope)),
         };
-        let (at, name) = (given.slot(last).unwrap_or(given.id), given.name);
+        let (at, name) = (call.slot(last).unwrap_or(call.id), call.name);
         let message = format!("found the order `\"{}\"`, expected {wanted}: `{name}` {why}", order.name());
         self.fail(&codes::NO_SUCH_OPERATION, at, message)
     }

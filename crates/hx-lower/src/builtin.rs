@@ -6,97 +6,97 @@ use hx_hir::{Builtin, CommonFn, ExprId, KernelFn, MathFn};
 use hx_tile::{OpKind, SyncOp};
 
 use crate::asynchronous::Named;
+use crate::builtin_call::BuiltinCall;
 use crate::elementwise::is_elementwise;
 use crate::error::Lower;
-use crate::given::Given;
 use crate::lowering::Lowering;
 use crate::value::Value;
 
 impl<'db> Lowering<'db> {
-    pub(crate) fn builtin(&mut self, builtin: Builtin, given: &Given<'_, 'db>) -> Lower<Value> {
+    pub(crate) fn builtin(&mut self, builtin: Builtin, call: &BuiltinCall<'_, 'db>) -> Lower<Value> {
         match builtin {
-            Builtin::Kernel(function) => self.kernel_fn(function, given),
-            Builtin::Atomic(function) => self.atomic(given, function.op()),
-            Builtin::Common(function) => self.common_fn(function, given),
+            Builtin::Kernel(function) => self.kernel_fn(function, call),
+            Builtin::Atomic(function) => self.atomic(call, function.op()),
+            Builtin::Common(function) => self.common_fn(function, call),
             Builtin::Math(function) => {
-                let [x] = self.first(given)?;
-                self.math(given.id, operator_of(function), x)
+                let [x] = self.first(call)?;
+                self.math(call.id, operator_of(function), x)
             }
-            Builtin::Layout(function) => self.layout_fn(function, given),
+            Builtin::Layout(function) => self.layout_fn(function, call),
             // Device code sees no name of the host, and a value is not called.
             Builtin::Value(_) | Builtin::Method(_) | Builtin::HostLayout(_) | Builtin::Host(_) => {
-                self.not_compiled(given)
+                self.not_compiled(call)
             }
         }
     }
 
     /// Lowers a call of a function that only kernels have.
-    fn kernel_fn(&mut self, function: KernelFn, given: &Given<'_, 'db>) -> Lower<Value> {
-        let Given { id, args, hint, .. } = *given;
+    fn kernel_fn(&mut self, function: KernelFn, call: &BuiltinCall<'_, 'db>) -> Lower<Value> {
+        let BuiltinCall { id, args, hint, .. } = *call;
         match function {
             KernelFn::RegisterTensor => {
-                let [dtype, shape] = self.first(given)?;
-                self.make_tensor(id, false, dtype, shape, given.slot(2), hint)
+                let [dtype, shape] = self.first(call)?;
+                self.make_tensor(id, false, dtype, shape, call.slot(2), hint)
             }
             KernelFn::SharedTensor => {
-                let [dtype, shape] = self.first(given)?;
-                self.make_tensor(id, true, dtype, shape, given.slot(2), hint)
+                let [dtype, shape] = self.first(call)?;
+                self.make_tensor(id, true, dtype, shape, call.slot(2), hint)
             }
-            KernelFn::GlobalView => self.global_view_of(given),
-            KernelFn::Tile => self.tile_of(given),
-            KernelFn::Gather => self.picked_view(given, false),
-            KernelFn::Scatter => self.picked_view(given, true),
+            KernelFn::GlobalView => self.global_view_of(call),
+            KernelFn::Tile => self.tile_of(call),
+            KernelFn::Gather => self.picked_view(call, false),
+            KernelFn::Scatter => self.picked_view(call, true),
             KernelFn::Copy => {
-                let [src, dst] = self.first(given)?;
+                let [src, dst] = self.first(call)?;
                 self.copy(id, src, dst)
             }
-            KernelFn::CopyAsync => match given.slots[..] {
+            KernelFn::CopyAsync => match call.slots[..] {
                 [Some(src), Some(dst), signal, multicast, add] => {
                     self.copy_async(id, src, dst, Named { signal, multicast, add })
                 }
-                _ => self.not_compiled(given),
+                _ => self.not_compiled(call),
             },
             KernelFn::Load => {
-                let [view] = self.first(given)?;
+                let [view] = self.first(call)?;
                 self.load(id, view, hint)
             }
             KernelFn::Rearrange => {
-                let [t, layout] = self.first(given)?;
+                let [t, layout] = self.first(call)?;
                 self.rearrange(id, t, layout, hint)
             }
             KernelFn::Fill => {
-                let [t, x] = self.first(given)?;
+                let [t, x] = self.first(call)?;
                 self.fill(id, t, x)
             }
             KernelFn::Index => {
-                let [t, axis] = self.first(given)?;
+                let [t, axis] = self.first(call)?;
                 self.coordinates(t, axis)
             }
             KernelFn::Scalar => {
-                let [t] = self.first(given)?;
+                let [t] = self.first(call)?;
                 self.scalar(id, t)
             }
             KernelFn::Gemm | KernelFn::GemmAsync => {
-                let [c, a, b] = self.first(given)?;
+                let [c, a, b] = self.first(call)?;
                 self.gemm(id, [c, a, b], args, function == KernelFn::GemmAsync)
             }
             KernelFn::GemmWait => {
-                let [n] = self.first(given)?;
+                let [n] = self.first(call)?;
                 self.gemm_wait(id, n)
             }
-            KernelFn::Pipeline => self.pipeline(given),
-            KernelFn::Turns => self.make_turns(given),
-            KernelFn::Counter => self.counter_of(given),
+            KernelFn::Pipeline => self.pipeline(call),
+            KernelFn::Turns => self.make_turns(call),
+            KernelFn::Counter => self.counter_of(call),
             KernelFn::Sync => self.unit(OpKind::Sync(SyncOp::Scope), id),
             KernelFn::SyncWarp => self.unit(OpKind::Sync(SyncOp::Warp), id),
             KernelFn::Commit => self.unit(OpKind::Sync(SyncOp::Commit), id),
             KernelFn::Wait => {
-                let [n] = self.first(given)?;
+                let [n] = self.first(call)?;
                 self.wait(id, n)
             }
-            KernelFn::Min => self.extreme_or_reduce(Operator::Min, given),
-            KernelFn::Max => self.extreme_or_reduce(Operator::Max, given),
-            KernelFn::Sum => match given.slots[..] {
+            KernelFn::Min => self.extreme_or_reduce(Operator::Min, call),
+            KernelFn::Max => self.extreme_or_reduce(Operator::Max, call),
+            KernelFn::Sum => match call.slots[..] {
                 [Some(t), Some(axis), None, None, None] => self.reduce(id, Operator::Add, t, axis, hint),
                 [Some(t), None, Some(axis), to, None] => self.cluster_sum(id, (t, axis), to, hint),
                 [Some(t), None, Some(axis), None, Some(along)] => {
@@ -104,85 +104,85 @@ impl<'db> Lowering<'db> {
                 }
                 [_, Some(_), Some(at), ..] => self.two_of(at, "`cluster`", "`axis`"),
                 [_, _, _, Some(_), Some(at)] => self.two_of(at, "`scatter`", "`to`"),
-                _ => self.not_compiled(given),
+                _ => self.not_compiled(call),
             },
             KernelFn::Argmax | KernelFn::Argmin => {
-                let [t, axis] = self.first(given)?;
+                let [t, axis] = self.first(call)?;
                 self.position(id, function == KernelFn::Argmax, t, axis, hint)
             }
             KernelFn::Any | KernelFn::All => {
-                let [t] = self.first(given)?;
+                let [t] = self.first(call)?;
                 let operator = if function == KernelFn::Any { Operator::Or } else { Operator::And };
-                self.truths(id, operator, t, given.slot(1), hint)
+                self.truths(id, operator, t, call.slot(1), hint)
             }
             KernelFn::Reduce => {
-                let [t, axis, op] = self.first(given)?;
+                let [t, axis, op] = self.first(call)?;
                 match self.closure_operator(op)? {
                     Some(operator) => self.reduce(id, operator, t, axis, hint),
                     None => self.reduce_by(id, t, axis, op, hint),
                 }
             }
-            KernelFn::Concat => self.concat(given),
-            KernelFn::Split => self.split(given),
+            KernelFn::Concat => self.concat(call),
+            KernelFn::Split => self.split(call),
             KernelFn::Reshape => {
-                let [t, shape] = self.first(given)?;
+                let [t, shape] = self.first(call)?;
                 self.reshape(t, shape, hint)
             }
             KernelFn::Scan => {
-                let [t, axis, op] = self.first(given)?;
+                let [t, axis, op] = self.first(call)?;
                 self.scan(id, t, axis, op, hint)
             }
             KernelFn::WaitStores => {
-                let [n] = self.first(given)?;
-                self.wait_stores(id, n, given.slot(1))
+                let [n] = self.first(call)?;
+                self.wait_stores(id, n, call.slot(1))
             }
             KernelFn::WaitForPrevious => self.unit(OpKind::Sync(SyncOp::WaitPrevious), id),
             KernelFn::AllowNext => self.unit(OpKind::Sync(SyncOp::AllowNext), id),
-            KernelFn::Mbarrier | KernelFn::Arrive | KernelFn::Expect => self.not_compiled(given),
+            KernelFn::Mbarrier | KernelFn::Arrive | KernelFn::Expect => self.not_compiled(call),
         }
     }
 
     /// Lowers a call of a function that the host has too.
-    fn common_fn(&mut self, function: CommonFn, given: &Given<'_, 'db>) -> Lower<Value> {
-        let Given { id, args, hint, .. } = *given;
+    fn common_fn(&mut self, function: CommonFn, call: &BuiltinCall<'_, 'db>) -> Lower<Value> {
+        let BuiltinCall { id, args, hint, .. } = *call;
         match function {
             CommonFn::Permute => {
-                let [t, order] = self.first(given)?;
+                let [t, order] = self.first(call)?;
                 let tensor = self.tensor(t)?;
                 self.permute(id, &tensor, order)
             }
             CommonFn::Cast => {
-                let [t, dtype] = self.first(given)?;
+                let [t, dtype] = self.first(call)?;
                 self.cast(id, t, dtype, hint)
             }
             CommonFn::Bitcast => {
-                let [t, dtype] = self.first(given)?;
+                let [t, dtype] = self.first(call)?;
                 self.bitcast(id, t, dtype)
             }
             CommonFn::Mulhi => {
-                let [a, b] = self.first(given)?;
+                let [a, b] = self.first(call)?;
                 self.elementwise_call(id, Operator::Mulhi, &[a, b])
             }
             CommonFn::Pow => {
-                let [a, b] = self.first(given)?;
+                let [a, b] = self.first(call)?;
                 self.elementwise_call(id, Operator::Pow, &[a, b])
             }
             CommonFn::Where => {
-                let [c, x, y] = self.first(given)?;
+                let [c, x, y] = self.first(call)?;
                 self.select(id, c, x, y)
             }
             CommonFn::Fma => {
-                let operands: [ExprId; 3] = self.first(given)?;
+                let operands: [ExprId; 3] = self.first(call)?;
                 self.elementwise_call(id, Operator::Fma, &operands)
             }
             CommonFn::Cdiv => {
-                let [a, b] = self.first(given)?;
+                let [a, b] = self.first(call)?;
                 self.cdiv(a, b)
             }
             CommonFn::Print => self.print(id, args),
             CommonFn::Assert => {
-                let [condition] = self.first(given)?;
-                self.assert(condition, given.slot(1))
+                let [condition] = self.first(call)?;
+                self.assert(condition, call.slot(1))
             }
         }
     }
@@ -191,16 +191,16 @@ impl<'db> Lowering<'db> {
     ///
     /// # Errors
     /// If one of them is missing: the form of the call is not compiled.
-    pub(crate) fn first<const N: usize>(&mut self, given: &Given<'_, '_>) -> Lower<[ExprId; N]> {
-        let found: Vec<ExprId> = given.slots.iter().take(N).copied().flatten().collect();
+    pub(crate) fn first<const N: usize>(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<[ExprId; N]> {
+        let found: Vec<ExprId> = call.slots.iter().take(N).copied().flatten().collect();
         match found.try_into() {
             Ok(found) => Ok(found),
-            Err(_) => self.not_compiled(given),
+            Err(_) => self.not_compiled(call),
         }
     }
 
-    pub(crate) fn not_compiled<T>(&mut self, given: &Given<'_, '_>) -> Lower<T> {
-        self.unsupported(given.id, format!("`{}`", given.name))
+    pub(crate) fn not_compiled<T>(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<T> {
+        self.unsupported(call.id, format!("`{}`", call.name))
     }
 
     pub(crate) fn unit(&mut self, kind: OpKind, id: ExprId) -> Lower<Value> {
@@ -209,32 +209,32 @@ impl<'db> Lowering<'db> {
     }
 
     /// Lowers `global_view(buffer, layout)`.
-    fn global_view_of(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
-        let [buffer, layout] = self.first(given)?;
+    fn global_view_of(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
+        let [buffer, layout] = self.first(call)?;
         let value = self.eval(buffer)?;
-        let t = self.want_global(buffer, value, given.name)?;
-        let pad = self.pad(given.id, &t, given.args)?;
+        let t = self.want_global(buffer, value, call.name)?;
+        let pad = self.pad(call.id, &t, call.args)?;
         self.global_view(buffer, &t, layout, pad)
     }
 
     /// Lowers `tile(t, shape)`.
-    fn tile_of(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
-        let [t, shape] = self.first(given)?;
+    fn tile_of(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
+        let [t, shape] = self.first(call)?;
         let tensor = self.tensor(t)?;
-        let pad = self.pad(given.id, &tensor, given.args)?;
+        let pad = self.pad(call.id, &tensor, call.args)?;
         if tensor.is_register() {
             let message = "found a register tensor, expected one in memory for `tile`";
             return self.fail(&codes::WRONG_MEMORY, t, message);
         }
-        self.tile(given.id, &tensor, t, shape, pad)
+        self.tile(call.id, &tensor, t, shape, pad)
     }
 
     /// Lowers `min(a, b)`, or `min(t, axis: 0)`, and the same of `max`.
-    fn extreme_or_reduce(&mut self, operator: Operator, given: &Given<'_, '_>) -> Lower<Value> {
-        match given.slots[..] {
-            [Some(a), Some(b), None] => self.extreme(given.id, operator, a, b),
-            [Some(t), None, Some(axis)] => self.reduce(given.id, operator, t, axis, given.hint),
-            _ => self.not_compiled(given),
+    fn extreme_or_reduce(&mut self, operator: Operator, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
+        match call.slots[..] {
+            [Some(a), Some(b), None] => self.extreme(call.id, operator, a, b),
+            [Some(t), None, Some(axis)] => self.reduce(call.id, operator, t, axis, call.hint),
+            _ => self.not_compiled(call),
         }
     }
 

@@ -7,8 +7,8 @@ use hx_hir::{
 };
 use hx_index::Expr;
 
-use crate::error::{At, Lower, LowerError};
-use crate::given::Given;
+use crate::builtin_call::BuiltinCall;
+use crate::error::{ItemPart, Lower, LowerError};
 use crate::lowering::Lowering;
 use crate::value::Value;
 
@@ -31,7 +31,7 @@ impl<'db> Lowering<'db> {
                 Some(params) => {
                     let slots = self.args(id, b.name(), &builtin_params(params), args)?;
                     let slots = slots.iter().map(|s| s.map(|i| args[i].value)).collect();
-                    self.builtin(b, &Given { id, name: b.name(), slots, args, hint })
+                    self.builtin(b, &BuiltinCall { id, name: b.name(), slots, args, hint })
                 }
                 None => self.fail(&codes::NOT_CALLABLE, callee, format!("`{}` is not a function", b.name())),
             },
@@ -89,7 +89,7 @@ impl<'db> Lowering<'db> {
         let (slots, problems) = match_args(params, args);
         let mut result = Ok(slots);
         for problem in problems {
-            let at = |lowering: &Self, arg: usize| lowering.place_at(At::Label(id, arg));
+            let at = |lowering: &Self, arg: usize| lowering.place_at(ItemPart::Label(id, arg));
             let error = match problem {
                 ArgProblem::TooMany { arg, found, wanted } => {
                     let message = format!("`{name}` takes {wanted} arguments, found {found}");

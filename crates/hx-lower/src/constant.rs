@@ -6,7 +6,7 @@ use hx_base::{SourceFile, codes};
 use hx_hir::{Const, Db, ExprId, Item, ItemKey, Sound, Step, standing, steps_below};
 use hx_target::Target;
 
-use crate::error::{At, Lower, LowerError};
+use crate::error::{ItemPart, Lower, LowerError};
 use crate::lowering::{Frame, Lowering};
 use crate::value::Value;
 
@@ -46,7 +46,7 @@ pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Resu
             if lowering.output.is_empty() {
                 return Ok(value);
             }
-            let place = lowering.place_at(At::Name);
+            let place = lowering.place_at(ItemPart::Name);
             let message = "expected a value known at compile time, found a tensor or a statement of a kernel";
             Err(vec![LowerError::new(&codes::NOT_CONSTANT, place, message)])
         }

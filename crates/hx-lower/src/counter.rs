@@ -11,42 +11,42 @@ use hx_tile::{
     Base, Control, Counter, CounterId, Op, ParamId, Requirement, Rounds, ScopeId, Stmt, TileProgram,
 };
 
+use crate::builtin_call::BuiltinCall;
 use crate::error::{Lower, LowerError};
-use crate::given::Given;
 use crate::lowering::{Around, Lowering, MadeCounter};
 use crate::origins::OriginPlace;
 use crate::value::{Tensor, Value};
 
 impl<'db> Lowering<'db> {
     /// Lowers `counter(c, n)`.
-    pub(crate) fn counter_of(&mut self, given: &Given<'_, 'db>) -> Lower<Value> {
-        let [tensor, count] = self.first(given)?;
+    pub(crate) fn counter_of(&mut self, call: &BuiltinCall<'_, 'db>) -> Lower<Value> {
+        let [tensor, count] = self.first(call)?;
         if self.depth > 0 {
             let message = "found a counter made inside of a loop, an `if` or a role";
             let error = self
-                .error(&codes::MISUSED_COUNTER, given.id, message)
+                .error(&codes::MISUSED_COUNTER, call.id, message)
                 .help("make it before `warp_groups`, in the statements of the block");
             return Err(self.report(error));
         }
         if self.grid.has_clusters() {
             let what = "a counter of a kernel with `cluster`, whose blocks would have to draw together,";
-            return self.unsupported(given.id, what);
+            return self.unsupported(call.id, what);
         }
         let param = self.counted_tensor(tensor)?;
         let count = self.count(count)?;
         let limit = count.maximum(&Expr::default(), &self.facts);
-        let place = self.place(given.id);
+        let place = self.place(call.id);
         if let Some(other) = self.made_counters.iter().find(|made| made.counter.param == param) {
             let (other, name) = (other.place.clone(), self.base_name(Base::Global(param)).to_owned());
             let error = self
-                .error(&codes::MISUSED_COUNTER, given.id, format!("found a second counter of `{name}`"))
+                .error(&codes::MISUSED_COUNTER, call.id, format!("found a second counter of `{name}`"))
                 .also(other, "the first one is made here")
                 .help("each counter draws from a tensor of its own");
             return Err(self.report(error));
         }
-        self.require_draws(given.id, param, &limit)?;
-        let name = self.output.unique_name(given.hint.unwrap_or("counter"));
-        let origin = self.origin(given.id);
+        self.require_draws(call.id, param, &limit)?;
+        let name = self.output.unique_name(call.hint.unwrap_or("counter"));
+        let origin = self.origin(call.id);
         let counter = Counter { name, param, limit, origin };
         self.made_counters.push(MadeCounter { counter, count, place, id: None, loops: Vec::new() });
         Ok(Value::Counter(self.made_counters.len() - 1))

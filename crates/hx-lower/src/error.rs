@@ -7,12 +7,12 @@ use hx_hir::{Db, ExprId, Item, ItemKey, PatId, body_source_map, signature_source
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
     pub item: ItemKey,
-    pub at: At,
+    pub part: ItemPart,
 }
 
 /// The part of an item that a place refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum At {
+pub enum ItemPart {
     /// The name of the item.
     Name,
     /// The name of a compile-time parameter.
@@ -50,14 +50,14 @@ impl Place {
     fn relative<'db>(&self, db: &'db dyn Db, item: Item<'db>) -> Option<TextRange> {
         let body = body_source_map(db, item);
         let signature = signature_source_map(db, item);
-        match self.at {
-            At::Name => signature?.name,
-            At::Generic(i) => signature?.generics.get(i).copied(),
-            At::Param(i) => signature?.params.get(i).copied(),
-            At::Signature(e) => signature?.map.expr(e),
-            At::Body(e) => body?.expr(e),
-            At::Pat(p) => body?.pat(p),
-            At::Label(e, i) => body?.label(e, i).or_else(|| body?.expr(e)),
+        match self.part {
+            ItemPart::Name => signature?.name,
+            ItemPart::Generic(i) => signature?.generics.get(i).copied(),
+            ItemPart::Param(i) => signature?.params.get(i).copied(),
+            ItemPart::Signature(e) => signature?.map.expr(e),
+            ItemPart::Body(e) => body?.expr(e),
+            ItemPart::Pat(p) => body?.pat(p),
+            ItemPart::Label(e, i) => body?.label(e, i).or_else(|| body?.expr(e)),
         }
     }
 }

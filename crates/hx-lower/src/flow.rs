@@ -9,46 +9,46 @@ use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
 use hx_tile::Stmt;
 
 use crate::error::Lower;
-use crate::known::{Bound, Branch, Known, Range, greater, joined, less, within};
 use crate::lowering::Lowering;
 use crate::value::Value;
+use crate::variable_facts::{Bound, Branch, Range, VariableFacts, greater, joined, less, within};
 use crate::variables::Variable;
 use crate::whole::width;
 
 impl Lowering<'_> {
     /// Returns the facts about variables at this place.
-    pub(crate) fn known_now(&self) -> Known {
+    pub(crate) fn facts_now(&self) -> VariableFacts {
         if self.variables.symbols().is_empty() {
-            return Known::default();
+            return VariableFacts::default();
         }
         let of = |symbol: &Symbol| (symbol.clone(), self.facts.range(&Expr::symbol(symbol.clone())));
-        Known {
+        VariableFacts {
             ranges: self.variables.symbols().iter().map(of).collect(),
             statements: self.facts.statements_about(self.variables.symbols()),
         }
     }
 
     /// Replaces the facts about variables by those of another place.
-    pub(crate) fn set_known(&mut self, known: &Known) {
+    pub(crate) fn set_facts(&mut self, facts: &VariableFacts) {
         self.variables.symbols().iter().for_each(|symbol| self.facts.forget_symbol(symbol));
-        for (symbol, range) in &known.ranges {
+        for (symbol, range) in &facts.ranges {
             self.facts.set_range(symbol, *range);
         }
-        known.statements.iter().for_each(|e| self.facts.ordered(&Expr::default(), e));
+        facts.statements.iter().for_each(|e| self.facts.ordered(&Expr::default(), e));
     }
 
     /// Keeps the facts that hold at the ends of both branches.
-    pub(crate) fn join_known(&mut self, a: &Known, b: &Known) {
-        let range_in = |known: &Known, symbol: &Symbol| {
-            known.ranges.iter().find(|(s, _)| s == symbol).map_or((None, None), |(_, range)| *range)
+    pub(crate) fn join_facts(&mut self, a: &VariableFacts, b: &VariableFacts) {
+        let range_in = |facts: &VariableFacts, symbol: &Symbol| {
+            facts.ranges.iter().find(|(s, _)| s == symbol).map_or((None, None), |(_, range)| *range)
         };
         let joined =
             a.ranges.iter().map(|(symbol, range)| (symbol.clone(), joined(*range, range_in(b, symbol))));
-        let both = Known {
+        let both = VariableFacts {
             ranges: joined.collect(),
             statements: a.statements.iter().filter(|e| b.statements.contains(e)).cloned().collect(),
         };
-        self.set_known(&both);
+        self.set_facts(&both);
     }
 
     /// Ends the facts about a variable whose new value has this range.
@@ -122,25 +122,25 @@ impl Lowering<'_> {
         &mut self,
         at: ExprId,
         (value, stmts): (Lower<Value>, Vec<Stmt>),
-        end: &Known,
+        end: &VariableFacts,
         bounds: &[Bound],
     ) -> Branch {
         let mut branch = Branch::of(at, value, stmts);
         if let Some(whole) = branch.value.as_ref().ok().and_then(Value::whole) {
-            let start = self.known_now();
-            self.set_known(end);
+            let start = self.facts_now();
+            self.set_facts(end);
             branch.range = Some(self.facts.range(&whole.value));
             let proven = bounds.iter().filter(|bound| bound.is_proven(&self.facts, &whole.value));
             branch.bounds = proven.cloned().collect();
-            self.set_known(&start);
+            self.set_facts(&start);
         }
         branch
     }
 
     /// Withdraws the statements of [`Lowering::enter_branch`]. `before` are the facts before the branch.
-    pub(crate) fn leave_branch(&mut self, stated: &[Expr], before: &Known) {
+    pub(crate) fn leave_branch(&mut self, stated: &[Expr], before: &VariableFacts) {
         self.facts.forget(stated);
-        self.set_known(before);
+        self.set_facts(before);
     }
 
     /// Returns the range `own` of a variable, narrowed by a condition.

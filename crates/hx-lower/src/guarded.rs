@@ -10,9 +10,9 @@ use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Base, Leaf, Param, Stmt, View};
 
 use crate::error::{Insertion, Lower, LowerFix};
-use crate::known::Branch;
 use crate::lowering::{Lowering, shape_text};
 use crate::value::{SymView, Tensor, Value};
+use crate::variable_facts::Branch;
 
 /// One element of a global tensor.
 pub(crate) struct Element {

@@ -11,7 +11,7 @@ use hx_layout::{ComposedLayout, Layout};
 use hx_target::{Feature, Target};
 use hx_tile::{Base, GridAxis, Param, Requirement, TensorParam};
 
-use crate::error::{At, Lower, LowerError};
+use crate::error::{ItemPart, Lower, LowerError};
 use crate::instance::usual_units;
 use crate::lowering::Lowering;
 use crate::value::{SymView, Tensor, Value};
@@ -70,13 +70,13 @@ impl<'db> Lowering<'db> {
 
     fn bind_generics(&mut self, sig: &'db KernelSignature, args: &CtArgs) -> Lower<()> {
         if let Some(name) = args.keys().find(|name| !sig.generics.iter().any(|g| g.name == **name)) {
-            let place = self.place_at(At::Name);
+            let place = self.place_at(ItemPart::Name);
             let message = format!("the kernel has no compile-time parameter `{name}`");
             let error = LowerError::new(&codes::UNKNOWN_ARGUMENT, place, message);
             return Err(self.report(error));
         }
         for (i, generic) in sig.generics.iter().enumerate() {
-            let place = self.place_at(At::Generic(i));
+            let place = self.place_at(ItemPart::Generic(i));
             let value = match (args.get(&generic.name), generic.default) {
                 (Some(value), _) => Value::from_ct(value),
                 (None, Some(default)) => self.eval(default)?.widened(),
@@ -154,12 +154,12 @@ impl<'db> Lowering<'db> {
     fn bind_param(&mut self, i: usize, name: &str, ty: TypeRefId, launch: &LaunchFacts) -> Lower<()> {
         let store = self.store();
         let TypeRef::Named { space, mutable, shape, layout, .. } = &store[ty] else {
-            let place = self.place_at(At::Param(i));
+            let place = self.place_at(ItemPart::Param(i));
             let error =
                 LowerError::new(&codes::UNSUPPORTED, place, "a tuple parameter cannot be compiled yet");
             return Err(self.report(error));
         };
-        let place = self.place_at(At::Param(i));
+        let place = self.place_at(ItemPart::Param(i));
         let Some(dtype) = self.element_type(ty) else {
             let error = LowerError::new(
                 &codes::WRONG_KIND,
@@ -388,7 +388,7 @@ impl<'db> Lowering<'db> {
     }
 
     fn header_error<T>(&mut self, message: &str) -> Lower<T> {
-        let place = self.place_at(At::Name);
+        let place = self.place_at(ItemPart::Name);
         let error = LowerError::new(&codes::BAD_HEADER, place, message);
         Err(self.report(error))
     }

@@ -10,7 +10,7 @@ use hx_hir::{
 };
 use hx_index::Expr;
 
-use crate::error::{At, Lower, LowerError, Reported};
+use crate::error::{ItemPart, Lower, LowerError, Reported};
 use crate::lowering::{Frame, Lowering, shape_text};
 use crate::value::{Lazy, Tensor, Value};
 use crate::whole::{Whole, width};
@@ -100,7 +100,7 @@ impl<'db> Lowering<'db> {
     ) -> Lower<BTreeMap<Name, Value>> {
         let mut given = BTreeMap::new();
         for (i, arg) in generics.iter().enumerate() {
-            let place = self.place_at(At::Label(callee, i));
+            let place = self.place_at(ItemPart::Label(callee, i));
             let Some(name) = arg.name.clone() else {
                 let error = LowerError::new(
                     &codes::UNKNOWN_ARGUMENT,
@@ -144,7 +144,7 @@ impl<'db> Lowering<'db> {
                 Some(default) => self.eval(default)?.widened(),
                 None => {
                     let message = format!("the compile-time parameter `{}` has no value", generic.name);
-                    let place = self.place_at(At::Generic(i));
+                    let place = self.place_at(ItemPart::Generic(i));
                     let error = LowerError::new(&codes::UNINFERRED_PARAMETER, place, message);
                     return Err(self.report(error));
                 }
@@ -373,9 +373,9 @@ impl<'db> Lowering<'db> {
     fn arg_error<T>(&mut self, at: ExprId, code: &'static hx_base::Code, message: String) -> Lower<T> {
         let below = self.frames.len().checked_sub(2).and_then(|i| self.frames.get(i));
         let Some(caller) = below else { return Err(Reported(())) };
-        let place = if caller.in_signature { At::Signature(at) } else { At::Body(at) };
-        let place = crate::error::Place { item: caller.key.clone(), at: place };
-        let callee = self.place_at(At::Name);
+        let part = if caller.in_signature { ItemPart::Signature(at) } else { ItemPart::Body(at) };
+        let place = crate::error::Place { item: caller.key.clone(), part };
+        let callee = self.place_at(ItemPart::Name);
         let mut error = LowerError::new(code, place, message).also(callee, "the function is here");
         error.calls = Vec::new();
         Err(self.diagnostics.add(error))

@@ -14,9 +14,9 @@ use hx_hir::{
 use hx_index::{Expr, floor_div};
 
 use crate::flow::range_of_type;
-use crate::known::{Range, joined, less, within};
 use crate::lowering::Lowering;
 use crate::value::Value;
+use crate::variable_facts::{Range, joined, less, within};
 use crate::whole::width;
 
 /// The largest number of statements that the search for one loop runs.

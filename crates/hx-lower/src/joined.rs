@@ -5,8 +5,8 @@ use hx_hir::ExprId;
 use hx_index::Expr;
 use hx_tile::{Base, OpKind, TensorId, View};
 
+use crate::builtin_call::BuiltinCall;
 use crate::error::Lower;
-use crate::given::Given;
 use crate::lowering::{Lowering, shape_text};
 use crate::value::{Tensor, Value};
 
@@ -15,9 +15,9 @@ const MOST_PARTS: i64 = 64;
 
 impl Lowering<'_> {
     /// Lowers `concat(a, b, …, axis: k)`: each tensor is inserted into a new one.
-    pub(crate) fn concat(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
-        let Some((axis_at, parts)) = given.slots.split_last() else { return self.not_compiled(given) };
-        let Some(axis_at) = *axis_at else { return self.not_compiled(given) };
+    pub(crate) fn concat(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
+        let Some((axis_at, parts)) = call.slots.split_last() else { return self.not_compiled(call) };
+        let Some(axis_at) = *axis_at else { return self.not_compiled(call) };
         let exprs: Vec<ExprId> = parts.iter().copied().flatten().collect();
         let mut held: Vec<(ExprId, TensorId, Tensor)> = Vec::new();
         for (at, value) in self.operand_list(&exprs)? {
@@ -48,9 +48,9 @@ impl Lowering<'_> {
             shape[axis] += own[axis];
         }
         let (dst, result) =
-            self.new_register(given.hint.unwrap_or("joined"), joined.dtype, shape.clone(), given.id);
+            self.new_register(call.hint.unwrap_or("joined"), joined.dtype, shape.clone(), call.id);
         // An insert keeps the elements outside of its part, so the tensor needs values before the first insert.
-        self.emit(OpKind::Fill { dst, value: 0.0 }, given.id);
+        self.emit(OpKind::Fill { dst, value: 0.0 }, call.id);
         let mut first = 0;
         for (at, src, _) in held {
             let extent = self.output.tensor(src).shape[axis];
@@ -82,9 +82,9 @@ impl Lowering<'_> {
     }
 
     /// Lowers `split(t, n, axis: k)`: new register tensors, or views of a shared tensor.
-    pub(crate) fn split(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
-        let [at, count_at] = self.first(given)?;
-        let Some(axis_at) = given.slot(2) else { return self.not_compiled(given) };
+    pub(crate) fn split(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
+        let [at, count_at] = self.first(call)?;
+        let Some(axis_at) = call.slot(2) else { return self.not_compiled(call) };
         let tensor = self.tensor(at)?;
         if tensor.is_global() {
             let error = self
@@ -115,7 +115,7 @@ impl Lowering<'_> {
             view.offsets[dim] = (view.offsets[dim].clone() + step).simplify(&self.facts);
             let part = tensor.with_view(view);
             let part = match part.is_register() {
-                true if count == 1 => self.copy_of(&part, given.hint, at)?,
+                true if count == 1 => self.copy_of(&part, call.hint, at)?,
                 true => self.settled(at, &part, None)?.1,
                 false => part,
             };

@@ -5,68 +5,68 @@ use hx_hir::{ExprId, LayoutFn};
 use hx_index::Expr;
 use hx_layout::{Layout, LayoutError, Tiler};
 
+use crate::builtin_call::BuiltinCall;
 use crate::error::Lower;
-use crate::given::Given;
 use crate::lowering::Lowering;
 use crate::value::{SymLayout, Value};
 
 impl Lowering<'_> {
     /// Lowers a call of a function of layouts.
-    pub(crate) fn layout_fn(&mut self, function: LayoutFn, given: &Given<'_, '_>) -> Lower<Value> {
-        let id = given.id;
+    pub(crate) fn layout_fn(&mut self, function: LayoutFn, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
+        let id = call.id;
         match function {
             LayoutFn::Size => {
-                let [x] = self.first(given)?;
+                let [x] = self.first(call)?;
                 self.size(x)
             }
             LayoutFn::Cosize => {
-                let [x] = self.first(given)?;
+                let [x] = self.first(call)?;
                 self.cosize(x)
             }
             LayoutFn::Coalesce => {
-                let [l] = self.first(given)?;
+                let [l] = self.first(call)?;
                 let layout = self.plain_layout(l)?;
                 self.algebra(id, Ok(layout.coalesce()))
             }
             LayoutFn::Inverse => {
-                let [l] = self.first(given)?;
+                let [l] = self.first(call)?;
                 self.inverse(id, l)
             }
             LayoutFn::RightInverse => {
-                let [l] = self.first(given)?;
+                let [l] = self.first(call)?;
                 let layout = self.plain_layout(l)?;
                 self.algebra(id, Ok(layout.right_inverse()))
             }
             LayoutFn::LeftInverse => {
-                let [l] = self.first(given)?;
+                let [l] = self.first(call)?;
                 let layout = self.plain_layout(l)?;
                 self.algebra(id, layout.left_inverse())
             }
             LayoutFn::Complement => {
-                let [l] = self.first(given)?;
+                let [l] = self.first(call)?;
                 let layout = self.plain_layout(l)?;
-                let size = given.slot(1).map(|size| self.const_int(size, "the size")).transpose()?;
+                let size = call.slot(1).map(|size| self.const_int(size, "the size")).transpose()?;
                 self.algebra(id, layout.complement(size.unwrap_or(layout.cosize())))
             }
             LayoutFn::Compose => {
-                let (a, b) = self.two_layouts(given)?;
+                let (a, b) = self.two_layouts(call)?;
                 self.algebra(id, a.compose(&b))
             }
             LayoutFn::Divide => {
-                let (layout, by) = self.two_layouts(given)?;
+                let (layout, by) = self.two_layouts(call)?;
                 self.algebra(id, layout.logical_divide(&Tiler::Layout(by)))
             }
             LayoutFn::Product => {
-                let (layout, by) = self.two_layouts(given)?;
+                let (layout, by) = self.two_layouts(call)?;
                 self.algebra(id, layout.logical_product(&Tiler::Layout(by)))
             }
             // `swizzle<bits, base, shift>` is a value.
-            LayoutFn::Swizzle => self.not_compiled(given),
+            LayoutFn::Swizzle => self.not_compiled(call),
         }
     }
 
-    fn two_layouts(&mut self, given: &Given<'_, '_>) -> Lower<(Layout, Layout)> {
-        let [a, b] = self.first(given)?;
+    fn two_layouts(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<(Layout, Layout)> {
+        let [a, b] = self.first(call)?;
         Ok((self.plain_layout(a)?, self.plain_layout(b)?))
     }
 

@@ -16,6 +16,7 @@ mod bits;
 mod bounds;
 mod budget;
 mod builtin;
+mod builtin_call;
 mod call;
 mod carried;
 mod choice;
@@ -30,7 +31,6 @@ mod error;
 mod extreme;
 mod finish;
 mod flow;
-mod given;
 mod grid;
 mod guarded;
 mod header;
@@ -39,11 +39,9 @@ mod inside;
 mod instance;
 mod invariant;
 mod joined;
-mod known;
 mod layouts;
 mod lowered;
 mod lowering;
-mod made;
 mod notes;
 mod ops;
 mod origins;
@@ -68,8 +66,10 @@ mod stmt;
 mod tests;
 mod value;
 mod variable;
+mod variable_facts;
 mod variables;
 mod view;
+mod view_call;
 mod whole;
 mod written;
 
@@ -81,12 +81,12 @@ use hx_target::Target;
 use hx_tile::{Scope, TileProgram};
 
 pub use crate::chunks::Chunks;
-pub use crate::error::{At, LowerError, Place};
+pub use crate::error::{ItemPart, LowerError, Place};
 pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
 pub use crate::lowered::{Lowered, Sources};
-pub use crate::made::Made;
 pub use crate::origins::OriginPlace;
 pub use crate::requirements::requirements;
+pub use crate::view_call::ViewCall;
 pub use crate::written::WrittenArg;
 
 use crate::error::Lower;
@@ -113,7 +113,7 @@ pub fn lower<'db>(
     if !errors.is_empty() {
         return Err(errors);
     }
-    let place = Place { item: kernel.get().key(db), at: At::Name };
+    let place = Place { item: kernel.get().key(db), part: ItemPart::Name };
     let message = "a statement could not be lowered, and no other error explains why";
     Err(vec![LowerError::new(&codes::INTERNAL_ERROR, place, message)])
 }

@@ -8,8 +8,8 @@ use hx_tile::{Origin, ParamId, TileProgram};
 
 use crate::chunks::Chunks;
 use crate::instance::CtArgs;
-use crate::made::Made;
 use crate::origins::OriginPlace;
+use crate::view_call::ViewCall;
 
 /// The tile program of one instance, with the origins of its operations and tensors.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ pub struct Sources {
     /// The copies between two memories that move in rounds.
     pub rounds: BTreeMap<Origin, Chunks>,
     /// The calls that made the views of global memory, by the origin of the operation that reads a view, and by its parameter.
-    pub made: BTreeMap<Origin, Vec<(ParamId, Made)>>,
+    pub view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// The lengths of parts of global tensors, `end - first` of `x[first..end]`, that nothing proves to be at least 0.
     pub parts: BTreeSet<Expr>,
 }
@@ -39,9 +39,9 @@ pub struct Sources {
 impl Sources {
     /// Returns the call that made the view of a parameter that operations of this origin read; `None` if it is a part of the parameter
     /// itself, or if there are several.
-    pub fn made(&self, origin: Origin, param: ParamId) -> Option<&Made> {
-        let mut own = self.made.get(&origin)?.iter().filter(|(of, _)| *of == param);
-        let (_, made) = own.next()?;
-        own.next().is_none().then_some(made)
+    pub fn view_call(&self, origin: Origin, param: ParamId) -> Option<&ViewCall> {
+        let mut own = self.view_calls.get(&origin)?.iter().filter(|(of, _)| *of == param);
+        let (_, call) = own.next()?;
+        own.next().is_none().then_some(call)
     }
 }

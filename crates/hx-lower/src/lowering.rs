@@ -14,15 +14,15 @@ use hx_tile::{
 
 use crate::budget::Budget;
 use crate::diagnostics::Diagnostics;
-use crate::error::{At, Lower, LowerError, Place, Reported};
+use crate::error::{ItemPart, Lower, LowerError, Place, Reported};
 use crate::grid::Grid;
-use crate::known::Known;
 use crate::notes::Notes;
 use crate::origins::{OriginPlace, Origins};
 use crate::output::{Output, param_name};
 use crate::peel::Peel;
 use crate::scopes::Scopes;
 use crate::value::{SymView, Tensor, Value};
+use crate::variable_facts::VariableFacts;
 use crate::variables::{Variable, Variables};
 
 /// The state of one item under interpretation: its names and what they are bound to.
@@ -106,7 +106,7 @@ pub(crate) struct Lowering<'db> {
     /// The number of open run-time loops and branches.
     pub(crate) depth: usize,
     /// The facts about variables at the end of the nested statements that were lowered last.
-    pub(crate) last_end: Known,
+    pub(crate) last_end: VariableFacts,
     /// The conditions of assertions before this place. A launch in which one fails runs on, so nothing may rely on them for its
     /// safety.
     pub(crate) asserted: Vec<Cond>,
@@ -133,7 +133,7 @@ impl<'db> Lowering<'db> {
             around: Vec::new(),
             peels: Vec::new(),
             depth: 0,
-            last_end: Known::default(),
+            last_end: VariableFacts::default(),
             asserted: Vec::new(),
         }
     }
@@ -154,12 +154,12 @@ impl<'db> Lowering<'db> {
 
     pub(crate) fn place(&self, expr: ExprId) -> Place {
         let frame = self.frame();
-        let at = if frame.in_signature { At::Signature(expr) } else { At::Body(expr) };
-        Place { item: frame.key.clone(), at }
+        let part = if frame.in_signature { ItemPart::Signature(expr) } else { ItemPart::Body(expr) };
+        Place { item: frame.key.clone(), part }
     }
 
-    pub(crate) fn place_at(&self, at: At) -> Place {
-        Place { item: self.frame().key.clone(), at }
+    pub(crate) fn place_at(&self, part: ItemPart) -> Place {
+        Place { item: self.frame().key.clone(), part }
     }
 
     /// Makes an error at an expression; the caller completes it and passes it to [`Lowering::report`].
@@ -219,12 +219,12 @@ impl<'db> Lowering<'db> {
     pub(crate) fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> (T, Vec<Stmt>) {
         self.output.open(Vec::new());
         self.depth += 1;
-        let (known, asserted) = (self.known_now(), self.asserted.len());
+        let (facts, asserted) = (self.facts_now(), self.asserted.len());
         let result = body(self);
         self.depth -= 1;
         // The statements run any number of times, or not at all: behind them, the facts before them hold.
-        self.last_end = self.known_now();
-        self.set_known(&known);
+        self.last_end = self.facts_now();
+        self.set_facts(&facts);
         self.asserted.truncate(asserted);
         (result, self.output.close())
     }
@@ -264,7 +264,7 @@ impl<'db> Lowering<'db> {
         match value {
             Value::Tensor(Tensor { view, fresh: true, .. }) => {
                 let (Base::Register(id) | Base::Shared(id)) = view.base else { return };
-                let binder = self.origin_at(self.place_at(At::Pat(pat)));
+                let binder = self.origin_at(self.place_at(ItemPart::Pat(pat)));
                 self.output.set_binder(id, binder);
             }
             Value::Tuple(parts) | Value::Array(parts) => {

@@ -9,9 +9,9 @@ use hx_tile::{Base, OpKind, Origin, ParamId, TileProgram};
 use crate::chunks::Chunks;
 use crate::instance::CtArgs;
 use crate::lowered::{Lowered, Sources};
-use crate::made::Made;
 use crate::origins::OriginPlace;
 use crate::value::SymView;
+use crate::view_call::ViewCall;
 
 /// The remarks that [`Sources`] has beside its program.
 #[derive(Default)]
@@ -20,12 +20,12 @@ pub(crate) struct Notes {
     unboxed: BTreeMap<Origin, String>,
     /// See [`Sources::rounds`].
     rounds: BTreeMap<Origin, Chunks>,
-    /// See [`Sources::made`].
-    made: BTreeMap<Origin, Vec<(ParamId, Made)>>,
+    /// See [`Sources::view_calls`].
+    view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// See [`Sources::parts`].
     parts: BTreeSet<Expr>,
     /// The views whose operation has not been made yet.
-    views: Vec<(ParamId, Arc<Made>)>,
+    views: Vec<(ParamId, Arc<ViewCall>)>,
 }
 
 impl Notes {
@@ -46,8 +46,8 @@ impl Notes {
 
     /// Remembers where a view was made, until an operation reads it.
     pub(crate) fn add_view(&mut self, view: &SymView) {
-        if let (Base::Global(param), Some(made)) = (view.base, &view.made.0) {
-            self.views.push((param, made.clone()));
+        if let (Base::Global(param), Some(call)) = (view.base, &view.call.0) {
+            self.views.push((param, call.clone()));
         }
     }
 
@@ -62,17 +62,17 @@ impl Notes {
         };
         let Base::Global(param) = read else { return };
         let Some(at) = self.views.iter().rposition(|(of, _)| *of == param) else { return };
-        let (_, made) = self.views.remove(at);
-        let known = self.made.entry(origin).or_default();
-        if !known.iter().any(|(of, other)| *of == param && *other == *made) {
-            known.push((param, (*made).clone()));
+        let (_, call) = self.views.remove(at);
+        let known = self.view_calls.entry(origin).or_default();
+        if !known.iter().any(|(of, other)| *of == param && *other == *call) {
+            known.push((param, (*call).clone()));
         }
     }
 
     /// Returns a program with these remarks.
     pub(crate) fn beside(self, program: TileProgram, origins: Vec<OriginPlace>, args: CtArgs) -> Lowered {
-        let Notes { unboxed, rounds, made, parts, views: _ } = self;
-        let sources = Sources { origins, args, unboxed, rounds, made, parts };
+        let Notes { unboxed, rounds, view_calls, parts, views: _ } = self;
+        let sources = Sources { origins, args, unboxed, rounds, view_calls, parts };
         Lowered { program: Arc::new(program), sources: Arc::new(sources) }
     }
 }

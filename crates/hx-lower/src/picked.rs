@@ -6,28 +6,28 @@ use hx_hir::ExprId;
 use hx_index::Expr;
 use hx_tile::{Base, Map, OpKind, Pick, Picked, Rows, Scalar, TensorId};
 
+use crate::builtin_call::BuiltinCall;
 use crate::error::Lower;
-use crate::given::Given;
 use crate::lowering::{Lowering, shape_text};
 use crate::value::{SymMode, SymView, Tensor, Value};
 
 impl Lowering<'_> {
     /// Lowers `gather(t, rows)` or `scatter(t, rows)`. One index tensor in memory picks rows of a global tensor; index tensors in
     /// registers, one for each mode of `t`, pick single elements.
-    pub(crate) fn picked_view(&mut self, given: &Given<'_, '_>, scatters: bool) -> Lower<Value> {
-        let [t, rows] = self.first(given)?;
+    pub(crate) fn picked_view(&mut self, call: &BuiltinCall<'_, '_>, scatters: bool) -> Lower<Value> {
+        let [t, rows] = self.first(call)?;
         let value = self.eval(t)?;
         let mut indices = Vec::new();
-        for at in given.slots.iter().skip(1).flatten() {
+        for at in call.slots.iter().skip(1).flatten() {
             indices.push((*at, self.tensor(*at)?));
         }
         let picked = if indices.len() > 1 || indices[0].1.is_register() {
-            let tensor = self.want_memory(t, value, given.name)?;
+            let tensor = self.want_memory(t, value, call.name)?;
             self.want_unpicked(t, &tensor)?;
             let view = self.elements(t, &tensor, &indices)?;
             tensor.with_view(view)
         } else {
-            let tensor = self.want_global(t, value, given.name)?;
+            let tensor = self.want_global(t, value, call.name)?;
             let view = self.rows(t, &tensor, rows, &indices[0].1)?;
             tensor.with_view(view)
         };

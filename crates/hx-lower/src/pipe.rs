@@ -10,9 +10,9 @@ use hx_hir::{Arg, Builtin, ExprId, Method, Name, Ty, builtin_params};
 use hx_index::{Expr, Symbol};
 use hx_tile::{Control, Leaf, Op, OpKind, Origin, Pipe, PipeId, Stmt, SyncOp, TileProgram, stages_held};
 
+use crate::builtin_call::BuiltinCall;
 use crate::diagnostics::Diagnostics;
 use crate::error::{Lower, LowerError};
-use crate::given::Given;
 use crate::lowering::Lowering;
 use crate::origins::Origins;
 use crate::value::Value;
@@ -25,16 +25,16 @@ const MAX_SKIPPED: i64 = 65_536;
 
 impl<'db> Lowering<'db> {
     /// Lowers `pipeline(stages, readers: n)`.
-    pub(crate) fn pipeline(&mut self, given: &Given<'_, 'db>) -> Lower<Value> {
-        let [stages] = self.first(given)?;
+    pub(crate) fn pipeline(&mut self, call: &BuiltinCall<'_, 'db>) -> Lower<Value> {
+        let [stages] = self.first(call)?;
         let stages = self.positive(stages, "stages")?;
-        let readers = given.slot(1).map(|readers| self.positive(readers, "readers")).transpose()?;
+        let readers = call.slot(1).map(|readers| self.positive(readers, "readers")).transpose()?;
         if self.depth > 0 {
             let what = "a pipeline made inside of a loop or `if`";
-            return self.unsupported(given.id, what);
+            return self.unsupported(call.id, what);
         }
-        let name = self.output.unique_name(given.hint.unwrap_or("pipeline"));
-        let origin = self.origin(given.id);
+        let name = self.output.unique_name(call.hint.unwrap_or("pipeline"));
+        let origin = self.origin(call.id);
         Ok(Value::Pipe(self.output.add_pipe(Pipe { name, stages, readers, origin })))
     }
 
@@ -74,31 +74,31 @@ impl<'db> Lowering<'db> {
         let params = builtin_params(Builtin::Method(method).params().unwrap_or_default());
         let slots = self.args(id, method.name(), &params, args)?;
         let slots = slots.iter().map(|slot| slot.map(|i| args[i].value)).collect();
-        let given = Given { id, name: method.name(), slots, args, hint };
+        let call = BuiltinCall { id, name: method.name(), slots, args, hint };
         match value {
-            Value::Pipe(pipe) => self.pipe_method(method, pipe, &given),
-            Value::Turns(turns) => self.turn(turns, method, &given),
-            _ => self.not_compiled(&given),
+            Value::Pipe(pipe) => self.pipe_method(method, pipe, &call),
+            Value::Turns(turns) => self.turn(turns, method, &call),
+            _ => self.not_compiled(&call),
         }
     }
 
-    fn pipe_method(&mut self, method: Method, pipe: PipeId, given: &Given<'_, 'db>) -> Lower<Value> {
-        let id = given.id;
+    fn pipe_method(&mut self, method: Method, pipe: PipeId, call: &BuiltinCall<'_, 'db>) -> Lower<Value> {
+        let id = call.id;
         match method {
             Method::Acquire => {
-                let (var, stage) = self.stage(pipe, given.hint);
+                let (var, stage) = self.stage(pipe, call.hint);
                 self.emit(OpKind::Sync(SyncOp::Acquire { pipe, var }), id);
                 Ok(stage)
             }
             Method::WaitStage => {
-                let (var, stage) = self.stage(pipe, given.hint);
+                let (var, stage) = self.stage(pipe, call.hint);
                 self.emit(OpKind::Sync(SyncOp::WaitStage { pipe, var }), id);
                 Ok(stage)
             }
             Method::Release => self.unit(OpKind::Sync(SyncOp::Release { pipe, keep: 0 }), id),
             Method::ReleasePrevious => self.unit(OpKind::Sync(SyncOp::Release { pipe, keep: 1 }), id),
             Method::Skip => {
-                let [count] = self.first(given)?;
+                let [count] = self.first(call)?;
                 let at = count;
                 let count = self.int(count)?;
                 let most = Expr::constant(MAX_SKIPPED);

@@ -10,8 +10,8 @@ use hx_tile::{
     TurnsId,
 };
 
+use crate::builtin_call::BuiltinCall;
 use crate::error::{Lower, LowerError};
-use crate::given::Given;
 use crate::lowering::Lowering;
 use crate::value::{SymView, Value};
 
@@ -190,14 +190,14 @@ impl Lowering<'_> {
     }
 
     /// Lowers `turns()`. The role of the first group that takes or passes a turn becomes the scope of the turns.
-    pub(crate) fn make_turns(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
+    pub(crate) fn make_turns(&mut self, given: &BuiltinCall<'_, '_>) -> Lower<Value> {
         let name = self.output.unique_name(given.hint.unwrap_or("turns"));
         let origin = self.origin(given.id);
         Ok(Value::Turns(self.output.add_turns(Turns { name, scope: ScopeId::BLOCK, origin })))
     }
 
     /// Lowers `.take()` and `.pass()`.
-    pub(crate) fn turn(&mut self, id: TurnsId, method: Method, given: &Given<'_, '_>) -> Lower<Value> {
+    pub(crate) fn turn(&mut self, id: TurnsId, method: Method, given: &BuiltinCall<'_, '_>) -> Lower<Value> {
         let here = self.scopes.here();
         if self.scopes.get(here).kind != ScopeKind::Group {
             let message =

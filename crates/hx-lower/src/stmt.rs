@@ -9,11 +9,11 @@ use hx_hir::{
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{Control, Leaf, OpKind, Rounds, Scalar, Stmt};
 
-use crate::error::{At, Lower};
+use crate::error::{ItemPart, Lower};
 use crate::flow::range_of_type;
-use crate::known::{Bound, Branch};
 use crate::lowering::Lowering;
 use crate::value::{Lazy, Tensor, Value};
+use crate::variable_facts::{Bound, Branch};
 use crate::variables::Variable;
 use crate::whole::Whole;
 
@@ -140,7 +140,7 @@ impl Lowering<'_> {
 
     fn pattern_error(&mut self, pat: PatId, message: String) -> Lower<()> {
         self.poison(pat);
-        let place = self.place_at(At::Pat(pat));
+        let place = self.place_at(ItemPart::Pat(pat));
         let error = crate::error::LowerError::new(&codes::PATTERN_MISMATCH, place, message);
         Err(self.report(error))
     }
@@ -424,7 +424,7 @@ impl Lowering<'_> {
             _ => {}
         }
         if !computed {
-            let before = self.known_now();
+            let before = self.facts_now();
             let stated = self.enter_branch(&cond);
             let (result, stmts) = self.nested(|lowering| lowering.eval(body).map(|_| ()));
             self.leave_branch(&stated, &before);
@@ -471,7 +471,7 @@ impl Lowering<'_> {
         }
         let branches: Vec<ExprId> = std::iter::once(then).chain(otherwise).collect();
         self.thaw(&branches);
-        let before = self.known_now();
+        let before = self.facts_now();
         let bounds = self.bounds_in(&cond);
         let [(a, then_end), (b, else_end)] =
             [(true, Some(then)), (false, otherwise)].map(|(holds, branch)| {
@@ -485,7 +485,7 @@ impl Lowering<'_> {
                 self.leave_branch(&stated, &before);
                 (branch, end)
             });
-        self.join_known(&then_end, &else_end);
+        self.join_facts(&then_end, &else_end);
         if otherwise.is_none() {
             if !a.stmts.is_empty() {
                 self.output.push(Stmt::Control(Control::If { cond, then: a.stmts, otherwise: b.stmts }));

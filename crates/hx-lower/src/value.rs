@@ -12,7 +12,7 @@ use hx_tile::{Base, Picked, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
 use smol_str::SmolStr;
 
 use crate::CtValue;
-use crate::made::MadeBy;
+use crate::view_call::CreatingCall;
 
 /// An elementwise expression that is not yet stored in a tensor.
 #[derive(Clone, PartialEq, Debug)]
@@ -284,7 +284,7 @@ pub(crate) struct SymView {
     pub(crate) picked: Option<Box<Picked>>,
     /// The number of modes that each mode of the tensor consists of, the slowest first. Empty if it is 1 for all.
     pub(crate) groups: Vec<usize>,
-    pub(crate) made: MadeBy,
+    pub(crate) call: CreatingCall,
 }
 
 /// A mode: `extent` steps of `factor` along dimension `dim` of the base.
@@ -311,7 +311,7 @@ impl SymView {
             ends: Vec::new(),
             picked: None,
             groups: Vec::new(),
-            made: MadeBy::default(),
+            call: CreatingCall::default(),
         }
     }
 

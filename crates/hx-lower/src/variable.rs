@@ -17,9 +17,9 @@ use hx_tile::{Leaf, Picked, Scalar, Stmt};
 use crate::elementwise::condition;
 use crate::error::Lower;
 use crate::flow::range_of_type;
-use crate::known::{Bound, Range, joined, within};
 use crate::lowering::Lowering;
 use crate::value::{Lazy, SymView, Value};
+use crate::variable_facts::{Bound, Range, joined, within};
 use crate::variables::Variable;
 use crate::whole::{state_range, width};
 
@@ -312,7 +312,7 @@ impl Lowering<'_> {
                     ends,
                     groups: view.groups,
                     picked,
-                    made: view.made,
+                    call: view.call,
                 };
                 Value::Tensor(t.with_view(view))
             }

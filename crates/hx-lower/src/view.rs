@@ -14,14 +14,14 @@ use hx_tile::Base;
 use crate::error::Lower;
 use crate::inside::{Missing, inner_modes};
 use crate::lowering::{Lowering, shape_text};
-use crate::made::{Made, MadeBy};
 use crate::stmt::permuted;
 use crate::value::{ExprTuple, SymMode, SymView, Tensor, Value};
+use crate::view_call::{CreatingCall, ViewCall};
 
 /// The value that reads outside of a view return, and the call that set it.
 pub(crate) struct Pad {
     value: f64,
-    made: MadeBy,
+    call: CreatingCall,
 }
 
 impl Lowering<'_> {
@@ -425,7 +425,7 @@ impl Lowering<'_> {
             outer.push(SymMode { extent: count, dim: mode.dim, factor: mode.factor.scale(b) });
         }
         inner.append(&mut outer);
-        let view = SymView { modes: inner, pad: pad.value, made: pad.made, ends, ..t.view.clone() };
+        let view = SymView { modes: inner, pad: pad.value, call: pad.call, ends, ..t.view.clone() };
         Ok(Value::Tensor(t.with_view(view)))
     }
 
@@ -485,7 +485,7 @@ impl Lowering<'_> {
         self.check_view(layout, t, &modes, &owners)?;
         let is_flat = leaves.iter().all(|parts| parts.len() == 1);
         let groups = if is_flat { Vec::new() } else { leaves.iter().map(Vec::len).collect() };
-        let view = SymView { modes, pad: pad.value, made: pad.made, groups, ..t.view.clone() };
+        let view = SymView { modes, pad: pad.value, call: pad.call, groups, ..t.view.clone() };
         Ok(Value::Tensor(t.with_view(view)))
     }
 
@@ -577,13 +577,13 @@ impl Lowering<'_> {
     pub(crate) fn pad(&mut self, call: ExprId, t: &Tensor, args: &[Arg]) -> Lower<Pad> {
         let arg = args.iter().find(|a| a.name.as_deref() == Some("pad"));
         let value = arg.map(|arg| self.number(arg.value, "the padding")).transpose()?;
-        let given = arg.map(|arg| self.place(arg.value));
-        let inherited = t.view.made.0.as_ref().filter(|made| given.is_none() && made.pad.is_some());
-        let made = match inherited {
-            Some(made) => made.clone(),
-            None => Arc::new(Made { call: self.place(call), pad: given }),
+        let own = arg.map(|arg| self.place(arg.value));
+        let inherited = t.view.call.0.as_ref().filter(|view_call| own.is_none() && view_call.pad.is_some());
+        let view_call = match inherited {
+            Some(inherited) => inherited.clone(),
+            None => Arc::new(ViewCall { call: self.place(call), pad: own }),
         };
-        Ok(Pad { value: value.unwrap_or(t.view.pad), made: MadeBy(Some(made)) })
+        Ok(Pad { value: value.unwrap_or(t.view.pad), call: CreatingCall(Some(view_call)) })
     }
 }
 

@@ -62,7 +62,8 @@ impl<'a> Walk<'a> {
         let shape = view.shape();
         self.ground.of_shape(&shape);
         let Base::Global(param) = view.base else { return held };
-        let explicit = self.lowered.sources.made(op.origin, param).is_some_and(|made| made.pad.is_some());
+        let explicit =
+            self.lowered.sources.view_call(op.origin, param).is_some_and(|call| call.pad.is_some());
         let value = Number::exact(dtype, dtype.encode(view.pad));
         let value = if explicit || view.pad != 0.0 { value.chosen() } else { value };
         let value = Number { padding: true, told: explicit, meant: explicit && view.pad == 0.0, ..value };

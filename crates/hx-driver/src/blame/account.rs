@@ -10,7 +10,7 @@ use hx_tile::{Param, TensorId, TileProgram};
 use hx_workspace::Database;
 
 use hx_launch::Seen;
-use hx_lower::At;
+use hx_lower::ItemPart;
 
 /// The first wrong element, and the program that should have written it.
 pub(super) struct Account<'a> {
@@ -56,7 +56,7 @@ impl<'a> Account<'a> {
         let lowered = tile_program(self.db, self.seen.instance).as_ref().ok()?;
         let binder = lowered.sources.origins.get(self.program.tensor(tensor).binder?.0 as usize)?;
         let kernel = self.seen.instance.kernel(self.db);
-        let At::Pat(pat) = binder.place.at else { return None };
+        let ItemPart::Pat(pat) = binder.place.part else { return None };
         match &body_of(self.db, Item::Kernel(kernel)).store[pat] {
             Pat::Bind(name) if binder.place.item == kernel.key(self.db) => Some(name),
             _ => None,

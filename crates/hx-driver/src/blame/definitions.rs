@@ -10,7 +10,7 @@ use hx_hir::{
     body_names, body_of, body_source_map, infer_body,
 };
 use hx_index::Symbol;
-use hx_lower::At;
+use hx_lower::ItemPart;
 use hx_tile::Origin;
 use hx_workspace::Database;
 
@@ -55,8 +55,8 @@ fn in_kernel(db: &Database, seen: &Seen<'_>, origin: Origin) -> Option<ExprId> {
     while let Some(call) = origin.call {
         origin = origins.get(call.0 as usize)?;
     }
-    match origin.place.at {
-        At::Body(expr) => Some(expr),
+    match origin.place.part {
+        ItemPart::Body(expr) => Some(expr),
         _ => None,
     }
 }

@@ -63,16 +63,16 @@ fn is_better(changed: &Lowered, all: &[Mixture], without: &Mixture) -> bool {
 fn padded(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mixture) -> Option<Fix> {
     let edge = mixture.edge;
     let program = &lowered.program;
-    let made = lowered.sources.made(program.op(edge.load)?.origin, edge.param)?;
-    let (file, call) = own(places, &made.call)?;
+    let view_call = lowered.sources.view_call(program.op(edge.load)?.origin, edge.param)?;
+    let (file, call) = own(places, &view_call.call)?;
     let param = program.tensor_param(edge.param)?;
     for value in values(mixture, param.dtype) {
-        let Some(changed) = with_pad(lowered, &made.call, value) else { continue };
+        let Some(changed) = with_pad(lowered, &view_call.call, value) else { continue };
         if !is_better(&changed, all, mixture) {
             continue;
         }
         let text = literal(param.dtype, param.dtype.encode(value));
-        let edit = match &made.pad {
+        let edit = match &view_call.pad {
             Some(pad) => Edit { file, range: own(places, pad)?.1, text: text.clone() },
             None => {
                 let last = calls::call_at(places, (file, call))?.arg_list()?.args().last()?;
@@ -99,9 +99,9 @@ fn own(places: &Places<'_>, place: &Place) -> Option<(SourceFile, hx_base::TextR
 fn with_pad(lowered: &Lowered, call: &Place, value: f64) -> Option<Lowered> {
     let mut changed = lowered.clone();
     let mut views = Vec::new();
-    for (origin, made) in &mut Arc::make_mut(&mut changed.sources).made {
-        for (param, made) in made.iter_mut().filter(|(_, made)| made.call == *call) {
-            made.pad = Some(call.clone());
+    for (origin, calls) in &mut Arc::make_mut(&mut changed.sources).view_calls {
+        for (param, view_call) in calls.iter_mut().filter(|(_, view_call)| view_call.call == *call) {
+            view_call.pad = Some(call.clone());
             views.push((*origin, *param));
         }
     }

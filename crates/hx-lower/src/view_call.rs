@@ -6,7 +6,7 @@ use crate::error::Place;
 
 /// A call of `tile` or `global_view`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Made {
+pub struct ViewCall {
     pub call: Place,
     /// The value of its argument `pad:`, if it has one.
     pub pad: Option<Place>,
@@ -14,10 +14,10 @@ pub struct Made {
 
 /// The call that made a view, if one did. Equality ignores it, so views of the same elements are equal wherever they were made.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct MadeBy(pub(crate) Option<Arc<Made>>);
+pub(crate) struct CreatingCall(pub(crate) Option<Arc<ViewCall>>);
 
-impl PartialEq for MadeBy {
-    fn eq(&self, _: &MadeBy) -> bool {
+impl PartialEq for CreatingCall {
+    fn eq(&self, _: &CreatingCall) -> bool {
         true
     }
 }

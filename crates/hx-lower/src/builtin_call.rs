@@ -3,7 +3,7 @@
 use hx_hir::{Arg, ExprId};
 
 /// A call of a built-in function.
-pub(crate) struct Given<'a, 'db> {
+pub(crate) struct BuiltinCall<'a, 'db> {
     pub(crate) id: ExprId,
     pub(crate) name: &'static str,
     /// The argument of each parameter, in the order of the parameters; `None` if the call omits it.
@@ -14,7 +14,7 @@ pub(crate) struct Given<'a, 'db> {
     pub(crate) hint: Option<&'a str>,
 }
 
-impl Given<'_, '_> {
+impl BuiltinCall<'_, '_> {
     /// Returns the argument of a parameter; `None` if the call omits it.
     pub(crate) fn slot(&self, index: usize) -> Option<ExprId> {
         self.slots.get(index).copied().flatten()

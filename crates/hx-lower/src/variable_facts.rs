@@ -51,7 +51,7 @@ impl Bound {
 
 /// The facts about variables at one place.
 #[derive(Clone, Default, PartialEq, Debug)]
-pub(crate) struct Known {
+pub(crate) struct VariableFacts {
     pub(crate) ranges: Vec<(Symbol, Range)>,
     pub(crate) statements: Vec<Expr>,
 }
