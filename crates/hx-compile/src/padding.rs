@@ -5,7 +5,7 @@
 //! elements of the tensor, or does so with a value that changes nothing: 0 in a sum, `-inf` in a maximum.
 //!
 //! The analysis is an abstract interpretation. For each tensor it knows regions of elements, as conditions on their coordinates, with
-//! the value of the elements in each ([`held`]). Regions move through views and shapes; values move through expressions
+//! the value of the elements in each ([`tensor_state`]). Regions move through views and shapes; values move through expressions
 //! ([`number`]), where masks replace them. Loops run to a fixpoint ([`walk`]).
 //!
 //! Some of what it takes for granted is not proven, so that right programs raise nothing: tensors hold finite numbers, data name
@@ -16,12 +16,12 @@
 mod combine;
 mod count;
 mod elementwise;
-mod held;
 mod moves;
 mod number;
 mod region;
 mod rings;
 mod stores;
+mod tensor_state;
 mod walk;
 
 use hx_dtype::{AtomicOp, Operator};
@@ -31,9 +31,9 @@ use hx_tile::OpId;
 
 use crate::{Db, Instance, tile_program};
 
-pub(crate) use self::held::Edge;
 pub(crate) use self::number::{Number, literal};
 pub(crate) use self::region::{Region, along, axis_of};
+pub(crate) use self::tensor_state::Edge;
 
 /// The way in which padding enters a result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -9,7 +9,7 @@ use hx_tile::{
 };
 
 use crate::starts::starts;
-use crate::{Check, Checked, Held, Walk};
+use crate::{Check, Checked, RegisterLayout, Walk};
 
 /// A copy with everything it refers to.
 struct Copied<'c> {
@@ -43,8 +43,8 @@ impl Check<'_> {
         }
         let register = View::whole(Base::Register(atomic.value), shape);
         let ends = if atomic.is_load() { [&atomic.memory, &register] } else { [&register, &atomic.memory] };
-        let held = [atomic.old, atomic.compare].into_iter().flatten().collect();
-        self.transferred(ends, held, choice)?;
+        let beside = [atomic.old, atomic.compare].into_iter().flatten().collect();
+        self.transferred(ends, beside, choice)?;
         if let Some(old) = atomic.old {
             self.returned(old, choice)?;
         }
@@ -53,13 +53,18 @@ impl Check<'_> {
 
     /// Checks that the access sets every value of `old` that a thread holds.
     fn returned(&self, old: TensorId, choice: &CopyChoice) -> Checked {
-        let (held, info) = (self.held(old)?, self.program.tensor(old));
+        let (layout, info) = (self.register_layout(old)?, self.program.tensor(old));
         let mut positions: Vec<i64> =
             (0..choice.companions[0].size()).map(|i| choice.companions[0].eval(i)).collect();
         positions.sort_unstable();
         positions.dedup();
-        if positions.len() as i64 != held.values {
-            return Err(format!("{} of {} values of `{}` are set", positions.len(), held.values, info.name));
+        if positions.len() as i64 != layout.values {
+            return Err(format!(
+                "{} of {} values of `{}` are set",
+                positions.len(),
+                layout.values,
+                info.name
+            ));
         }
         Ok(())
     }
@@ -67,9 +72,9 @@ impl Check<'_> {
     /// Checks that shared memory is set aside for a result of which threads share elements, of at least the bytes of the result
     /// for each group of threads: there they get the element from the thread that makes the access.
     fn spread(&self, op: &Op, result: TensorId, choice: &CopyChoice) -> Checked {
-        let (held, info) = (self.held(result)?, self.program.tensor(result));
+        let (layout, info) = (self.register_layout(result)?, self.program.tensor(result));
         let mut seen = BTreeSet::new();
-        let shares = (0..held.threads).any(|thread| !seen.insert(held.coordinate(thread, 0)));
+        let shares = (0..layout.threads).any(|thread| !seen.insert(layout.coordinate(thread, 0)));
         let bytes = i64::from(self.scope(op.scope).groups) * info.size() * i64::from(info.dtype.bits()) / 8;
         match &choice.spread {
             Some(scratch) if i64::from(scratch.bytes) >= bytes => Ok(()),
@@ -85,9 +90,9 @@ impl Check<'_> {
         self.transferred([src, dst], Vec::new(), choice)
     }
 
-    /// Checks one instruction between registers and a memory. `held` are the tensors beside the one that is moved, before the
+    /// Checks one instruction between registers and a memory. `beside` are the tensors beside the one that is moved, before the
     /// indices of the memory's view.
-    fn transferred(&self, [src, dst]: [&View; 2], mut held: Vec<TensorId>, choice: &CopyChoice) -> Checked {
+    fn transferred(&self, [src, dst]: [&View; 2], mut beside: Vec<TensorId>, choice: &CopyChoice) -> Checked {
         let row = choice.row.get();
         let (memory, register) = match (src.register(), dst.register()) {
             (None, Some(register)) if row.is_load() => (src, register),
@@ -101,25 +106,24 @@ impl Check<'_> {
         let dtype = self.program.tensor(register).dtype;
         let atom =
             row.atom(dtype).ok_or_else(|| format!("`{}` moves no elements of type `{dtype}`", row.name))?;
-        held.extend(memory.picks().iter().map(|pick| pick.index));
-        let beside = held;
-        let held = self.held(register)?;
-        if held.distribution.tile != choice.tile {
+        beside.extend(memory.picks().iter().map(|pick| pick.index));
+        let layout = self.register_layout(register)?;
+        if layout.distribution.tile != choice.tile {
             return Err(format!(
                 "the copy covers {:?}, its tensor {:?}",
-                choice.tile, held.distribution.tile
+                choice.tile, layout.distribution.tile
             ));
         }
-        let threads = held.threads;
+        let threads = layout.threads;
         let issues = choice.memory.size() / (threads * atom.access);
         let sizes = choice.memory.mode(0).size() == threads && choice.memory.mode(1).size() == atom.access;
-        if !sizes || choice.register.size() != atom.values * issues || held.values != atom.values * issues {
+        if !sizes || choice.register.size() != atom.values * issues || layout.values != atom.values * issues {
             return Err("the modes do not count threads, values and issues".into());
         }
         let copied = Copied { choice, atom, lanes: i64::from(row.threads), threads, issues };
-        self.exchange(&copied, &held, register)?;
-        self.every_position_once(&copied, held.values)?;
-        self.accompanied(&copied, &held, &beside)?;
+        self.exchange(&copied, &layout, register)?;
+        self.every_position_once(&copied, layout.values)?;
+        self.accompanied(&copied, &layout, &beside)?;
         if !memory.picks().is_empty() && (copied.atom.access != 1 || row.is_collective()) {
             return Err(format!("`{}` moves several elements at an address that is picked", row.name));
         }
@@ -131,18 +135,18 @@ impl Check<'_> {
     }
 
     /// Checks that each thread finds, beside each element that it moves, the same element of the tensors `beside`.
-    fn accompanied(&self, c: &Copied<'_>, held: &Held<'_>, beside: &[TensorId]) -> Checked {
+    fn accompanied(&self, c: &Copied<'_>, layout: &RegisterLayout<'_>, beside: &[TensorId]) -> Checked {
         if c.choice.companions.len() != beside.len() {
             return Err(format!("{} tensors, and positions for {}", beside.len(), c.choice.companions.len()));
         }
         for (tensor, positions) in beside.iter().zip(&c.choice.companions) {
-            let (other, name) = (self.held(*tensor)?, &self.program.tensor(*tensor).name);
+            let (other, name) = (self.register_layout(*tensor)?, &self.program.tensor(*tensor).name);
             if positions.size() != c.issues || c.atom.values != 1 || other.threads != c.threads {
                 return Err(format!("{} positions of `{name}` for {} values", positions.size(), c.issues));
             }
             for thread in 0..c.threads {
                 for issue in 0..c.issues {
-                    let moved = held.coordinate(thread, c.position(0, issue));
+                    let moved = layout.coordinate(thread, c.position(0, issue));
                     let position = positions.eval(issue);
                     let found = position < other.values && other.coordinate(thread, position) == moved;
                     let outside = !within(&moved, &self.program.tensor(*tensor).shape);
@@ -159,7 +163,7 @@ impl Check<'_> {
 
     /// Checks `f ∘ p⁻¹ = g ∘ q⁻¹` (Hexcute, CGO 2026): each element of the instruction's tile is the same element of the tensor
     /// on both sides.
-    fn exchange(&self, c: &Copied<'_>, held: &Held<'_>, register: TensorId) -> Checked {
+    fn exchange(&self, c: &Copied<'_>, layout: &RegisterLayout<'_>, register: TensorId) -> Checked {
         if c.threads % c.lanes != 0 {
             return Err(format!(
                 "{} threads are not a multiple of the {} that execute it together",
@@ -186,7 +190,7 @@ impl Check<'_> {
                 for lane in 0..c.lanes {
                     for value in 0..c.atom.values {
                         let element = c.atom.register.eval(lane + c.lanes * value);
-                        let held_at = held.index(first + lane, c.position(value, issue));
+                        let held_at = layout.index(first + lane, c.position(value, issue));
                         if addressed.get(element as usize).copied().flatten() != Some(held_at) {
                             let at = coordinate(held_at, &c.choice.tile);
                             let name = &self.program.tensor(register).name;

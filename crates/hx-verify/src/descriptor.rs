@@ -4,7 +4,7 @@
 use hx_target::{Field, GemmRow, ReachRow, Reached, ReachedStride};
 use hx_tile::{Base, GemmChoice, Op, Operand, OperandChoice, SharedLayout, TensorId};
 
-use crate::{Check, Checked, Held, Walk};
+use crate::{Check, Checked, RegisterLayout, Walk};
 
 /// The largest number in a field of a descriptor, in bytes: 14 bits, in units of 16 bytes.
 const LARGEST: i64 = (1 << 18) - UNIT;
@@ -24,16 +24,16 @@ impl Check<'_> {
         if !row.is_by_descriptor() || !scope.first.is_multiple_of(row.threads) {
             return Err(format!("`{}` is not a product of whole groups of warps by descriptor", row.name));
         }
-        let held = self.held(c)?;
-        self.accumulates_once(&held, g, row)?;
+        let layout = self.register_layout(c)?;
+        self.accumulates_once(&layout, g, row)?;
         let a = self.reached(a, &g.a, row, 0)?;
         let b = self.reached(b, &g.b, row, 1)?;
         let depth = match &a {
             Reading::Registers(a, _) => self.program.tensor(*a).shape[1],
             Reading::Shared(at) => at.extents[1],
         };
-        for first in (0..held.threads).step_by(row.threads as usize) {
-            let product = Product { check: self, c, held: &held, g, row, operands: [&a, &b], first };
+        for first in (0..layout.threads).step_by(row.threads as usize) {
+            let product = Product { check: self, c, layout: &layout, g, row, operands: [&a, &b], first };
             for issue in issues(g) {
                 (self.poll)();
                 product.each_step_once(issue, depth)?;
@@ -57,7 +57,7 @@ impl Check<'_> {
         let misfit = || format!("operand {} is not where its instruction reads it", ["A", "B"][number]);
         match (choice, operand.view.base) {
             (OperandChoice::Registers(_), Base::Register(tensor)) if side.fragment().is_some() => {
-                Ok(Reading::Registers(tensor, self.held(tensor)?))
+                Ok(Reading::Registers(tensor, self.register_layout(tensor)?))
             }
             (OperandChoice::Descriptor { reach }, Base::Shared(tensor))
                 if side.reach().contains(&reach.name) =>
@@ -94,7 +94,7 @@ impl Check<'_> {
 
 /// The place of an operand.
 enum Reading<'a> {
-    Registers(TensorId, Held<'a>),
+    Registers(TensorId, RegisterLayout<'a>),
     Shared(Place<'a>),
 }
 
@@ -198,7 +198,7 @@ impl Place<'_> {
 struct Product<'a> {
     check: &'a Check<'a>,
     c: TensorId,
-    held: &'a Held<'a>,
+    layout: &'a RegisterLayout<'a>,
     g: &'a GemmChoice,
     row: &'a GemmRow,
     operands: [&'a Reading<'a>; 2],
@@ -253,7 +253,7 @@ impl Product<'_> {
         let mut out = vec![Vec::new(); (self.row.shape[0] * self.row.shape[1]) as usize];
         for (lane, v) in (0..self.row.c.values()).flat_map(|v| (0..lanes).map(move |lane| (lane, v))) {
             let position = g.c.eval(v + self.row.c.values() * (im + g.issues[0] * (i_n + g.issues[1] * il)));
-            let at = self.held.coordinate(self.first + lane, position);
+            let at = self.layout.coordinate(self.first + lane, position);
             out[self.row.c.layout.eval(lane + lanes * v) as usize] = at;
         }
         out
@@ -265,7 +265,8 @@ impl Product<'_> {
     /// If A is in registers, and they do not hold the instruction's rows with steps that follow each other.
     fn first_steps(&self, [im, ik, il]: [i64; 3], corner: &[i64]) -> Result<i64, String> {
         let [rows, _, steps] = self.row.shape;
-        let (Reading::Registers(_, held), Some(positions)) = (self.operands[0], self.g.a.registers()) else {
+        let (Reading::Registers(_, layout), Some(positions)) = (self.operands[0], self.g.a.registers())
+        else {
             return Ok(ik * steps);
         };
         let fragment = self.row.a.fragment().ok_or("the instruction reads no registers")?;
@@ -273,7 +274,7 @@ impl Product<'_> {
         for (lane, v) in (0..fragment.values()).flat_map(|v| (0..lanes).map(move |lane| (lane, v))) {
             let position = positions
                 .eval(v + fragment.values() * (im + self.g.issues[0] * (ik + self.g.issues[2] * il)));
-            let at = held.coordinate(self.first + lane, position);
+            let at = layout.coordinate(self.first + lane, position);
             let element = fragment.layout.eval(lane + lanes * v);
             let begin = at[1] - element / rows;
             if at[0] != corner[0] + element % rows

@@ -8,12 +8,12 @@ impl Check<'_> {
     /// Checks that each thread holds, for each value of its result, the same element of every input, at the position that the
     /// choice names.
     pub(crate) fn map(&self, map: &Map, choice: &MapChoice) -> Checked {
-        let d = self.held(map.dst)?;
+        let d = self.register_layout(map.dst)?;
         if choice.inputs.len() != map.inputs.len() {
             return Err(format!("{} inputs, and positions for {}", map.inputs.len(), choice.inputs.len()));
         }
         for (input, positions) in map.inputs.iter().zip(&choice.inputs) {
-            let s = self.held(*input)?;
+            let s = self.register_layout(*input)?;
             let name = &self.program.tensor(*input).name;
             if positions.size() != d.values {
                 return Err(format!("{} positions of `{name}` for {} values", positions.size(), d.values));
@@ -41,7 +41,7 @@ impl Check<'_> {
     /// Checks a reduction with sets of elements instead of numbers. After all steps, every result of every thread must
     /// contain every element once.
     pub(crate) fn reduce(&self, [dst, src]: [TensorId; 2], axis: usize, choice: &ReduceChoice) -> Checked {
-        let (d, s) = (self.held(dst)?, self.held(src)?);
+        let (d, s) = (self.register_layout(dst)?, self.register_layout(src)?);
         let (shape, name) = (&self.program.tensor(src).shape, &self.program.tensor(dst).name);
         let threads = d.threads as usize;
         let values = d.values as usize;
@@ -94,7 +94,7 @@ impl Check<'_> {
     }
 
     /// Combines the partial results of threads whose numbers differ in these digits only, each given as `(unit, extent)`.
-    fn meet(&self, d: &crate::Held<'_>, digits: &[(i64, i64)], sums: &mut [Vec<u16>]) -> Checked {
+    fn meet(&self, d: &crate::RegisterLayout<'_>, digits: &[(i64, i64)], sums: &mut [Vec<u16>]) -> Checked {
         let before = sums.to_vec();
         let values = d.values as usize;
         for t in 0..d.threads {

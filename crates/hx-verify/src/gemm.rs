@@ -4,7 +4,7 @@ use hx_layout::Layout;
 use hx_target::{Fragment, GemmRow};
 use hx_tile::{GemmChoice, Operand, TensorId};
 
-use crate::{Check, Checked, Held};
+use crate::{Check, Checked, RegisterLayout};
 
 impl Check<'_> {
     pub(crate) fn gemm(&self, [c, a, b]: [TensorId; 3], g: &GemmChoice) -> Checked {
@@ -16,16 +16,17 @@ impl Check<'_> {
         {
             return Err(format!("`{}` does not multiply these types on {}", row.name, self.program.target));
         }
-        let held = [self.held(c)?, self.held(a)?, self.held(b)?];
+        let layout = [self.register_layout(c)?, self.register_layout(a)?, self.register_layout(b)?];
         let depth = self.program.tensor(a).shape[1];
         let lanes = i64::from(row.threads);
-        self.accumulates_once(&held[0], g, row)?;
+        self.accumulates_once(&layout[0], g, row)?;
         let unheld =
             || format!("`{}` reads an operand from shared memory, which nothing here checks", row.name);
         let fragments = row.fragments().ok_or_else(unheld)?;
         let operands = [g.a.registers().ok_or_else(unheld)?, g.b.registers().ok_or_else(unheld)?];
-        for first in (0..held[0].threads).step_by(lanes as usize) {
-            let products = Products { held: &held, tensors: [c, a, b], g, row, fragments, operands, first };
+        for first in (0..layout[0].threads).step_by(lanes as usize) {
+            let products =
+                Products { layout: &layout, tensors: [c, a, b], g, row, fragments, operands, first };
             for im in 0..g.issues[0] {
                 for i_n in 0..g.issues[1] {
                     for il in 0..g.issues[3] {
@@ -58,11 +59,16 @@ impl Check<'_> {
     }
 
     /// Checks that the instructions of each thread write every value of the accumulator once.
-    pub(crate) fn accumulates_once(&self, held: &Held<'_>, g: &GemmChoice, row: &GemmRow) -> Checked {
-        if held.threads % i64::from(row.threads) != 0 || g.c.size() != held.values {
+    pub(crate) fn accumulates_once(
+        &self,
+        layout: &RegisterLayout<'_>,
+        g: &GemmChoice,
+        row: &GemmRow,
+    ) -> Checked {
+        if layout.threads % i64::from(row.threads) != 0 || g.c.size() != layout.values {
             return Err("threads or values are not a whole number of instructions".into());
         }
-        let mut written = vec![false; held.values as usize];
+        let mut written = vec![false; layout.values as usize];
         for i in 0..g.c.size() {
             let slot =
                 written.get_mut(g.c.eval(i) as usize).ok_or("a position past the last value is written")?;
@@ -76,7 +82,7 @@ impl Check<'_> {
 
 /// The products that the lanes from `first` on compute together.
 struct Products<'a> {
-    held: &'a [Held<'a>; 3],
+    layout: &'a [RegisterLayout<'a>; 3],
     tensors: [TensorId; 3],
     g: &'a GemmChoice,
     row: &'a GemmRow,
@@ -89,7 +95,7 @@ struct Products<'a> {
 impl Products<'_> {
     /// Checks one tile of the accumulator: over all issues along K, each of its elements is combined with each step once.
     fn each_step_once(&self, check: &Check<'_>, [im, i_n, il]: [i64; 3], depth: i64) -> Checked {
-        let Products { held: [hc, ha, hb], g, row, fragments, operands: [a_at, b_at], .. } = self;
+        let Products { layout: [hc, ha, hb], g, row, fragments, operands: [a_at, b_at], .. } = self;
         let [m_atom, n_atom, k_atom] = row.shape;
         let accumulator = |v| g.c.eval(v + row.c.values() * (im + g.issues[0] * (i_n + g.issues[1] * il)));
         let cs = self.elements(&row.c, hc, &accumulator, m_atom * n_atom);
@@ -121,7 +127,7 @@ impl Products<'_> {
     fn elements(
         &self,
         fragment: &Fragment,
-        held: &Held<'_>,
+        layout: &RegisterLayout<'_>,
         positions: &dyn Fn(i64) -> i64,
         size: i64,
     ) -> Vec<Vec<i64>> {
@@ -130,7 +136,7 @@ impl Products<'_> {
         for lane in 0..lanes {
             for v in 0..fragment.values() {
                 at[fragment.layout.eval(lane + lanes * v) as usize] =
-                    held.coordinate(self.first + lane, positions(v));
+                    layout.coordinate(self.first + lane, positions(v));
             }
         }
         at

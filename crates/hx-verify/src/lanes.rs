@@ -4,14 +4,14 @@ use hx_layout::Layout;
 use hx_target::{ExchangeRow, Reach, Row};
 use hx_tile::{Lanes, TensorId};
 
-use crate::{Check, Checked, Held};
+use crate::{Check, Checked, RegisterLayout};
 
 impl Check<'_> {
     /// Checks that each value of each thread is the element that `source` names: a thread and a position.
     pub(crate) fn finds(
         &self,
-        d: &Held<'_>,
-        s: &Held<'_>,
+        d: &RegisterLayout<'_>,
+        s: &RegisterLayout<'_>,
         source: &dyn Fn(i64, i64) -> (i64, i64),
     ) -> Checked {
         for (t, v) in (0..d.threads).flat_map(|t| (0..d.values).map(move |v| (t, v))) {
@@ -49,7 +49,7 @@ impl Check<'_> {
     }
 
     pub(crate) fn lanes(&self, dst: TensorId, src: TensorId, lanes: &Lanes) -> Checked {
-        let (d, s) = (self.held(dst)?, self.held(src)?);
+        let (d, s) = (self.register_layout(dst)?, self.register_layout(src)?);
         let row = self.exchange_row(lanes.row, Reach::Lane, d.threads)?;
         for [by_thread, by_value] in [&lanes.lane, &lanes.position] {
             if by_thread.size() != d.threads || by_value.size() != d.values {
@@ -80,7 +80,7 @@ impl Check<'_> {
         row: Row<ExchangeRow>,
         positions: &Layout,
     ) -> Checked {
-        let (d, s) = (self.held(dst)?, self.held(src)?);
+        let (d, s) = (self.register_layout(dst)?, self.register_layout(src)?);
         let row = self.exchange_row(row, Reach::Tile, d.threads)?;
         let sources = row.sources().ok_or_else(|| format!("`{}` has no layouts", row.name))?;
         let each = sources.len() as i64;

@@ -133,13 +133,13 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
 }
 
 /// The thread-value layout of a register tensor, with its sizes.
-struct Held<'p> {
+struct RegisterLayout<'p> {
     distribution: &'p Distribution,
     threads: i64,
     values: i64,
 }
 
-impl Held<'_> {
+impl RegisterLayout<'_> {
     /// Returns the index, in the distribution's tile, of the element that a thread holds at a position.
     fn index(&self, thread: i64, position: i64) -> i64 {
         self.distribution.layout.eval(thread + self.threads * position)
@@ -232,11 +232,11 @@ impl<'p> Check<'p> {
         if !parts.is_empty() && parts.len() != blocks as usize {
             return Err(format!("`{name}` is the sum of {} parts for {blocks} blocks", parts.len()));
         }
-        let held = self.held(x)?;
+        let layout = self.register_layout(x)?;
         for part in parts {
-            let of = self.held(*part)?;
-            let same = |t: i64| (0..held.values).all(|v| held.coordinate(t, v) == of.coordinate(t, v));
-            if of.values != held.values || !(0..held.threads).all(same) {
+            let of = self.register_layout(*part)?;
+            let same = |t: i64| (0..layout.values).all(|v| layout.coordinate(t, v) == of.coordinate(t, v));
+            if of.values != layout.values || !(0..layout.threads).all(same) {
                 let part = &self.program.tensor(*part).name;
                 return Err(format!("`{part}` is not held as `{name}` is, to which it is added"));
             }
@@ -247,7 +247,7 @@ impl<'p> Check<'p> {
         }
     }
 
-    fn held(&self, tensor: TensorId) -> Result<Held<'p>, String> {
+    fn register_layout(&self, tensor: TensorId) -> Result<RegisterLayout<'p>, String> {
         let info = self.program.tensor(tensor);
         let (name, scope) = (&info.name, self.scope(info.scope));
         let distribution =
@@ -264,7 +264,7 @@ impl<'p> Check<'p> {
                 scope.threads
             ));
         }
-        Ok(Held { distribution, threads, values })
+        Ok(RegisterLayout { distribution, threads, values })
     }
 
     /// Returns the row-major index of an element; `None` outside of the tensor.
@@ -288,14 +288,14 @@ impl<'p> Check<'p> {
     ) -> Checked {
         match (&choice.route, through) {
             (Route::Within(positions), None) => {
-                let (d, s) = (self.held(dst)?, self.held(src)?);
+                let (d, s) = (self.register_layout(dst)?, self.register_layout(src)?);
                 if positions.size() != d.values {
                     return Err(format!("{} positions for {} values", positions.size(), d.values));
                 }
                 self.finds(&d, &s, &|t, v| (t, positions.eval(v)))
             }
             (Route::Renamed(positions), None) => {
-                let (d, s) = (self.held(dst)?, self.held(src)?);
+                let (d, s) = (self.register_layout(dst)?, self.register_layout(src)?);
                 if positions.len() as i64 != d.values {
                     return Err(format!("{} positions for {} values", positions.len(), d.values));
                 }
@@ -317,7 +317,7 @@ impl<'p> Check<'p> {
     /// Checks that every position of the destination is converted once, from the position of its element in the source. The
     /// source may hold other elements, too.
     fn convert(&self, dst: TensorId, src: TensorId, choice: &ConvertChoice) -> Checked {
-        let (d, s) = (self.held(dst)?, self.held(src)?);
+        let (d, s) = (self.register_layout(dst)?, self.register_layout(src)?);
         let converted = [choice.src.size(), choice.dst.size()];
         if converted != [d.values; 2] {
             return Err(format!("{converted:?} positions for {} values", d.values));

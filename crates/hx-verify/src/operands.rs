@@ -79,13 +79,13 @@ impl Check<'_> {
         g: &GemmChoice,
         is_a: bool,
     ) -> Checked {
-        let held = self.held(register)?;
+        let layout = self.register_layout(register)?;
         let name = &self.program.tensor(register).name;
         let slice_of = |positions: &mut dyn Iterator<Item = i64>| {
             let mut slice = None;
             for position in positions {
-                for thread in 0..held.threads {
-                    let at = held.coordinate(thread, position)[1] / depth;
+                for thread in 0..layout.threads {
+                    let at = layout.coordinate(thread, position)[1] / depth;
                     if *slice.get_or_insert(at) != at {
                         return None;
                     }
@@ -101,14 +101,14 @@ impl Check<'_> {
         }
         let row = g.row.get();
         let (read, fragment) = if is_a { (&g.a, &row.a) } else { (&g.b, &row.b) };
-        let layout = read.registers().ok_or_else(|| format!("`{name}` is loaded, but not read"))?;
+        let positions = read.registers().ok_or_else(|| format!("`{name}` is loaded, but not read"))?;
         let [im, i_n, steps, batch] = g.issues;
         let outer = if is_a { im } else { i_n };
         let values = fragment.values() * outer;
         for step in 0..steps {
             (self.poll)();
             let all = (0..batch).flat_map(|l| (0..values).map(move |v| v + values * (step + steps * l)));
-            if slice_of(&mut all.map(|i| layout.eval(i))) != Some(step * row.shape[2] / depth) {
+            if slice_of(&mut all.map(|i| positions.eval(i))) != Some(step * row.shape[2] / depth) {
                 return Err(format!("step {step} of the product reads `{name}` from another slice"));
             }
         }

@@ -3,7 +3,7 @@
 
 use hx_tile::{Op, ScanChoice, ScanLevel, SliceChoice, TensorId, View};
 
-use crate::{Check, Checked, Held, Walk};
+use crate::{Check, Checked, RegisterLayout, Walk};
 
 impl Check<'_> {
     /// Checks that each thread finds every element of the part: in its own registers, in another lane's, or in shared
@@ -11,7 +11,7 @@ impl Check<'_> {
     pub(crate) fn slice(&self, op: &Op, dst: TensorId, src: &View, choice: &SliceChoice) -> Checked {
         let warp = i64::from(self.program.target.limits.lanes);
         let id = src.register().ok_or("not a part of a register tensor")?;
-        let (d, s) = (self.held(dst)?, self.held(id)?);
+        let (d, s) = (self.register_layout(dst)?, self.register_layout(id)?);
         let Some(positions) = &choice.positions else { return self.has_room(op, dst, choice) };
         if positions.size() != d.values {
             return Err(format!("{} positions for {} values", positions.size(), d.values));
@@ -57,7 +57,7 @@ impl Check<'_> {
     /// Checks that each thread sets exactly the elements of the part that it holds, each to the element of `src` that belongs there.
     pub(crate) fn insert(&self, op: &Op, dst: &View, src: TensorId, choice: &SliceChoice) -> Checked {
         let id = dst.register().ok_or("not a part of a register tensor")?;
-        let (d, s) = (self.held(id)?, self.held(src)?);
+        let (d, s) = (self.register_layout(id)?, self.register_layout(src)?);
         let Some(positions) = &choice.positions else { return self.has_room(op, src, choice) };
         if !choice.lanes.is_empty() {
             return Err("elements of other lanes are not inserted".into());
@@ -104,7 +104,7 @@ impl Check<'_> {
 
     /// Checks that every thread holds the only element of the tensor.
     pub(crate) fn read_number(&self, src: TensorId) -> Checked {
-        let s = self.held(src)?;
+        let s = self.register_layout(src)?;
         let missing = (0..s.threads).find(|t| s.coordinate(*t, 0).iter().any(|c| *c != 0));
         match missing {
             Some(t) => Err(format!("thread {t} does not hold `{}`", self.program.tensor(src).name)),
@@ -125,9 +125,9 @@ impl Check<'_> {
         if [dst.len(), src.len(), choice.src.len()] != [parts; 3] {
             return Err(format!("{parts} tensors are scanned, with layouts for {}", choice.src.len()));
         }
-        let first = self.held(*dst.first().ok_or("nothing is scanned")?)?;
+        let first = self.register_layout(*dst.first().ok_or("nothing is scanned")?)?;
         for ((to, from), positions) in dst.iter().zip(src).zip(&choice.src) {
-            let (d, s) = (self.held(*to)?, self.held(*from)?);
+            let (d, s) = (self.register_layout(*to)?, self.register_layout(*from)?);
             if d.values != first.values || positions.size() != d.values {
                 return Err("the tensors of a scan are held in different ways".into());
             }
@@ -147,7 +147,7 @@ impl Check<'_> {
         self.levels(&first, axis, choice)
     }
 
-    fn levels(&self, held: &Held<'_>, axis: usize, choice: &ScanChoice) -> Checked {
+    fn levels(&self, layout: &RegisterLayout<'_>, axis: usize, choice: &ScanChoice) -> Checked {
         let warp = i64::from(self.program.target.limits.lanes);
         let mut next = 1;
         for level in &choice.levels {
@@ -168,17 +168,17 @@ impl Check<'_> {
                 return Err(format!("{extent} lanes {unit} apart are not within a warp"));
             }
         }
-        if next < held.distribution.tile[axis] {
-            return Err(format!("the digits count {next} of {}", held.distribution.tile[axis]));
+        if next < layout.distribution.tile[axis] {
+            return Err(format!("the digits count {next} of {}", layout.distribution.tile[axis]));
         }
         if choice.levels.iter().any(|l| matches!(l, ScanLevel::Across { .. }))
             && choice.scratch.len() != choice.src.len()
         {
             return Err("there is no shared memory to meet in".into());
         }
-        for t in 0..held.threads {
-            for v in 0..held.values {
-                let at = held.coordinate(t, v);
+        for t in 0..layout.threads {
+            for v in 0..layout.values {
+                let at = layout.coordinate(t, v);
                 let along: i64 = choice
                     .levels
                     .iter()
@@ -193,20 +193,20 @@ impl Check<'_> {
                 }
             }
         }
-        self.moves_along(held, axis, choice)
+        self.moves_along(layout, axis, choice)
     }
 
     /// Checks that threads whose numbers differ in one digit of a level hold elements that differ only in the coordinate along
     /// the axis.
-    fn moves_along(&self, held: &Held<'_>, axis: usize, choice: &ScanChoice) -> Checked {
+    fn moves_along(&self, layout: &RegisterLayout<'_>, axis: usize, choice: &ScanChoice) -> Checked {
         for level in &choice.levels {
             let (ScanLevel::Lanes { unit, extent, .. } | ScanLevel::Across { unit, extent, .. }) = *level
             else {
                 continue;
             };
-            for t in (0..held.threads).filter(|t| t / unit % extent + 1 < extent) {
-                for v in 0..held.values {
-                    let (a, b) = (held.coordinate(t, v), held.coordinate(t + unit, v));
+            for t in (0..layout.threads).filter(|t| t / unit % extent + 1 < extent) {
+                for v in 0..layout.values {
+                    let (a, b) = (layout.coordinate(t, v), layout.coordinate(t + unit, v));
                     if (0..a.len()).any(|d| d != axis && a[d] != b[d]) {
                         return Err(format!("threads {t} and {} of a scan hold different rows", t + unit));
                     }

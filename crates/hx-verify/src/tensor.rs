@@ -18,8 +18,8 @@ impl Check<'_> {
     /// elements in common, and that a pin is kept.
     fn register(&self, tensor: TensorId) -> Checked {
         let info = self.program.tensor(tensor);
-        let held = self.held(tensor)?;
-        let tile = &held.distribution.tile;
+        let layout = self.register_layout(tensor)?;
+        let tile = &layout.distribution.tile;
         if tile.len() != info.shape.len() || tile.iter().zip(&info.shape).any(|(t, s)| t < s) {
             return Err(format!("the layout of `{}` covers {tile:?} of {:?}", info.name, info.shape));
         }
@@ -27,10 +27,10 @@ impl Check<'_> {
         // The first thread with each index.
         let mut owner: Vec<Option<i64>> = vec![None; tile.iter().product::<i64>() as usize];
         let size: i64 = tile.iter().product();
-        for t in 0..held.threads {
+        for t in 0..layout.threads {
             let mut own = BTreeSet::new();
-            for v in 0..held.values {
-                let i = held.index(t, v);
+            for v in 0..layout.values {
+                let i = layout.index(t, v);
                 if i < 0 || i >= size {
                     return Err(format!(
                         "thread {t} holds index {i} of `{}`, past its tile {tile:?}",
@@ -40,10 +40,11 @@ impl Check<'_> {
                 if !own.insert(i) {
                     return Err(format!("thread {t} holds an element of `{}` twice", info.name));
                 }
-                let at = held.coordinate(t, v);
+                let at = layout.coordinate(t, v);
                 if self.inside(tensor, &at) {
                     let first = *owner[i as usize].get_or_insert(t);
-                    if first != t && (0..held.values).any(|v| held.index(first, v) != held.index(t, v)) {
+                    if first != t && (0..layout.values).any(|v| layout.index(first, v) != layout.index(t, v))
+                    {
                         return Err(format!(
                             "the threads {first} and {t} share element {at:?} of `{}`, but not all of their elements",
                             info.name
@@ -58,10 +59,10 @@ impl Check<'_> {
             return Err(format!("no thread holds element {at:?} of `{}`", info.name));
         }
         let TensorKind::Register { pinned: Some(pin) } = &info.kind else { return Ok(()) };
-        if (0..pin.size()).any(|i| pin.eval(i) != held.distribution.layout.eval(i)) {
+        if (0..pin.size()).any(|i| pin.eval(i) != layout.distribution.layout.eval(i)) {
             return Err(format!(
                 "`{}` is pinned to `{pin}`, and got `{}`",
-                info.name, held.distribution.layout
+                info.name, layout.distribution.layout
             ));
         }
         Ok(())

@@ -6,9 +6,9 @@ use hx_tile::{Op, Operand, Scalar, TensorId};
 
 use super::Way;
 use super::elementwise::Inputs;
-use super::held::{Held, Pad};
 use super::number::{Number, is_neutral};
 use super::region::{Region, along};
+use super::tensor_state::{Pad, TensorState};
 use super::walk::Walk;
 
 /// The number that stands for the axis K of a product among coordinates. Operands and results have at most 3 axes, so it is
@@ -25,11 +25,11 @@ impl<'a> Walk<'a> {
         axis: usize,
         operator: Operator,
     ) {
-        let (held, shape) = (self.held(src), self.shape(src));
+        let (state, shape) = (self.state_of(src), self.shape(src));
         let extent = shape.get(axis).copied().unwrap_or(1);
-        let mut reduced = Held::new(repeated(operator, &held.data, extent));
-        reduced.carried = held.carried.clone();
-        for pad in &held.pads {
+        let mut reduced = TensorState::new(repeated(operator, &state.data, extent));
+        reduced.carried = state.carried.clone();
+        for pad in &state.pads {
             if !pad.region.mentions(&along(axis)) {
                 reduced
                     .add(Pad { mixed: pad.mixed, ..pad.with(repeated(operator, &pad.value, extent), op.id) });
@@ -43,7 +43,7 @@ impl<'a> Walk<'a> {
             if pad.repeats && idempotent {
                 continue;
             }
-            if pad.repeats || !is_neutral(operator, &pad.value, &held.data) {
+            if pad.repeats || !is_neutral(operator, &pad.value, &state.data) {
                 let way = Way::Reduce { operator, axis };
                 match pad.mixed {
                     // The first operation that padding enters is the cause.
@@ -102,26 +102,27 @@ impl<'a> Walk<'a> {
         axis: usize,
         operator: &'a [Scalar],
     ) {
-        let helds: Vec<_> = src.iter().map(|src| self.held(*src)).collect();
+        let states: Vec<_> = src.iter().map(|src| self.state_of(*src)).collect();
         let Some(shape) = src.first().map(|src| self.shape(*src)) else { return };
-        let data: Vec<Number> = helds.iter().map(|held| held.data).collect();
-        let mut scanned: Vec<Held> = self.totals(operator, &data, shape).into_iter().map(Held::new).collect();
-        for held in &mut scanned {
-            held.carried = helds.iter().flat_map(|held| held.carried.iter().copied()).collect();
+        let data: Vec<Number> = states.iter().map(|state| state.data).collect();
+        let mut scanned: Vec<TensorState> =
+            self.totals(operator, &data, shape).into_iter().map(TensorState::new).collect();
+        for state in &mut scanned {
+            state.carried = states.iter().flat_map(|state| state.carried.iter().copied()).collect();
         }
         let mut seen: Vec<Region> = Vec::new();
-        for held in &helds {
-            for pad in &held.pads {
+        for state in &states {
+            for pad in &state.pads {
                 if seen.contains(&pad.region) {
                     continue;
                 }
                 seen.push(pad.region.clone());
-                let values: Vec<Number> = helds.iter().map(|other| self.at(other, &pad.region).0).collect();
+                let values: Vec<Number> = states.iter().map(|other| self.at(other, &pad.region).0).collect();
                 self.scanned_padding(op, (pad, &values, &data), axis, operator, shape, &mut scanned);
             }
         }
-        for (dst, held) in dst.iter().zip(scanned) {
-            self.set(*dst, held);
+        for (dst, state) in dst.iter().zip(scanned) {
+            self.set(*dst, state);
         }
     }
 
@@ -132,13 +133,13 @@ impl<'a> Walk<'a> {
         axis: usize,
         operator: &'a [Scalar],
         shape: &[i64],
-        scanned: &mut [Held],
+        scanned: &mut [TensorState],
     ) {
-        let unknown = |held: &Held| Number { padding: true, ..Number::any(held.data.dtype) };
+        let unknown = |state: &TensorState| Number { padding: true, ..Number::any(state.data.dtype) };
         if !pad.region.mentions(&along(axis)) {
-            for held in scanned.iter_mut() {
-                let value = unknown(held);
-                held.add(Pad { ..pad.with(value, op.id) });
+            for state in scanned.iter_mut() {
+                let value = unknown(state);
+                state.add(Pad { ..pad.with(value, op.id) });
             }
             return;
         }
@@ -146,14 +147,14 @@ impl<'a> Walk<'a> {
         let kept = self.keeps(operator, (values, data), follows, shape) || values.iter().any(|v| v.meant);
         let way = Way::Scan { axis };
         if kept && follows {
-            for held in scanned.iter_mut() {
-                let value = Number { padding: true, ..held.data };
-                held.add(Pad { repeats: true, ..pad.with(value, op.id) });
+            for state in scanned.iter_mut() {
+                let value = Number { padding: true, ..state.data };
+                state.add(Pad { repeats: true, ..pad.with(value, op.id) });
             }
         } else if follows {
-            for held in scanned.iter_mut() {
-                let value = unknown(held);
-                held.add(Pad { mixed: pad.mixed.or(Some((op.id, way))), ..pad.with(value, op.id) });
+            for state in scanned.iter_mut() {
+                let value = unknown(state);
+                state.add(Pad { mixed: pad.mixed.or(Some((op.id, way))), ..pad.with(value, op.id) });
             }
         } else if !kept {
             self.report(op.id, way, pad, shape);
@@ -220,17 +221,17 @@ impl<'a> Walk<'a> {
                 )
                 .collect()
         };
-        let [a_held, b_held] = [(a, 0), (b, 1)].map(|(operand, first)| {
-            let held = self.read(op, &operand.view);
-            self.moved(&held, &place(operand, first), &all)
+        let [a_state, b_state] = [(a, 0), (b, 1)].map(|(operand, first)| {
+            let state = self.read(op, &operand.view);
+            self.moved(&state, &place(operand, first), &all)
         });
-        let old = self.held(c);
-        let mut held = Held::new(Number::any(self.dtype(c)));
-        for held_of in [&a_held, &b_held, &*old] {
-            held.carried.extend(held_of.carried.iter().copied());
+        let old = self.state_of(c);
+        let mut state = TensorState::new(Number::any(self.dtype(c)));
+        for operand in [&a_state, &b_state, &*old] {
+            state.carried.extend(operand.carried.iter().copied());
         }
         let is_along_k = |pad: &Pad| pad.region.mentions(&along(K));
-        for (own, other) in [(&a_held, &b_held), (&b_held, &a_held)] {
+        for (own, other) in [(&a_state, &b_state), (&b_state, &a_state)] {
             for pad in own.pads.iter().filter(|pad| is_along_k(pad)) {
                 let value = self.at(other, &pad.region).0;
                 if !times(&pad.value, &value).is(0.0) {
@@ -238,33 +239,33 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        let along_others = a_held.pads.iter().chain(&b_held.pads).filter(|pad| !is_along_k(pad));
+        let along_others = a_state.pads.iter().chain(&b_state.pads).filter(|pad| !is_along_k(pad));
         for pad in along_others.chain(&old.pads) {
-            let is_zero = |held: &Held, walk: &mut Walk<'a>| {
-                let (value, is_padding) = walk.at(held, &pad.region);
+            let is_zero = |state: &TensorState, walk: &mut Walk<'a>| {
+                let (value, is_padding) = walk.at(state, &pad.region);
                 is_padding && value.is(0.0)
             };
-            let added = !is_zero(&a_held, self) && !is_zero(&b_held, self);
+            let added = !is_zero(&a_state, self) && !is_zero(&b_state, self);
             let value = match added {
-                true => Number::any(held.data.dtype),
+                true => Number::any(state.data.dtype),
                 false => self.at(&old, &pad.region).0,
             };
             let of_result = old.pads.iter().any(|known| known == pad);
             let mixed = pad.mixed.filter(|_| of_result);
-            held.add(Pad { mixed, ..pad.with(Number { padding: true, same: None, ..value }, op.id) });
+            state.add(Pad { mixed, ..pad.with(Number { padding: true, same: None, ..value }, op.id) });
         }
-        self.set(c, held);
+        self.set(c, state);
     }
 
     /// Follows a sum over the blocks of a cluster.
     pub(crate) fn cluster_sum(&mut self, op: &'a Op, x: TensorId, parts: &'a [TensorId], axis: u8) {
         let sources: Vec<TensorId> = if parts.is_empty() { vec![x] } else { parts.to_vec() };
-        let mut summed = Held::new(Number::any(self.dtype(x)));
+        let mut summed = TensorState::new(Number::any(self.dtype(x)));
         let varies = Symbol::BlockIdx(axis);
         for source in sources {
-            let (held, shape) = (self.held(source), self.shape(source));
-            summed.carried.extend(held.carried.iter().copied());
-            for pad in &held.pads {
+            let (state, shape) = (self.state_of(source), self.shape(source));
+            summed.carried.extend(state.carried.iter().copied());
+            for pad in &state.pads {
                 let moves = pad.region.mentions(&varies) && self.program.blocks_along(axis) > 1;
                 if pad.value.is(0.0) && moves {
                     continue;

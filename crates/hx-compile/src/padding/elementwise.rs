@@ -7,9 +7,9 @@ use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Map, Op, Scalar, TensorId};
 
 use super::Way;
-use super::held::{Form, Held, Pad};
 use super::number::Number;
 use super::region::{Ground, Region, along};
+use super::tensor_state::{Form, Pad, TensorState};
 use super::walk::Walk;
 
 /// The inputs of an expression at some elements.
@@ -28,36 +28,36 @@ impl<'a> Walk<'a> {
     /// Follows an elementwise expression.
     pub(crate) fn map(&mut self, op: &'a Op, map: &'a Map) {
         let shape = self.shape(map.dst);
-        let inputs: Vec<Rc<Held>> = map.inputs.iter().map(|input| self.held(*input)).collect();
-        let forms: Vec<Option<&Form>> = inputs.iter().map(|held| held.form.as_ref()).collect();
+        let inputs: Vec<Rc<TensorState>> = map.inputs.iter().map(|input| self.state_of(*input)).collect();
+        let forms: Vec<Option<&Form>> = inputs.iter().map(|state| state.form.as_ref()).collect();
         let mut of = Inputs {
-            numbers: inputs.iter().map(|held| held.data).collect(),
+            numbers: inputs.iter().map(|state| state.data).collect(),
             forms: forms.clone(),
             shape,
             region: None,
             loose: false,
         };
-        let mut held = Held::new(of.value(&map.value, &mut self.ground));
-        held.data.same = None;
-        held.form = of.form(&map.value, &self.ground);
-        held.carried = inputs.iter().flat_map(|held| held.carried.iter().copied()).collect();
+        let mut state = TensorState::new(of.value(&map.value, &mut self.ground));
+        state.data.same = None;
+        state.form = of.form(&map.value, &self.ground);
+        state.carried = inputs.iter().flat_map(|state| state.carried.iter().copied()).collect();
         let mut seen: Vec<Region> = Vec::new();
         for (i, input) in inputs.iter().enumerate() {
             for pad in input.pads.iter().filter(|pad| i == 0 || !seen.contains(&pad.region)) {
                 if let Some(pad) = self.mapped((op, map), &inputs, &forms, (i, pad)) {
-                    held.add(pad);
+                    state.add(pad);
                 }
             }
             seen.extend(input.pads.iter().map(|pad| pad.region.clone()));
         }
-        self.set(map.dst, held);
+        self.set(map.dst, state);
     }
 
     /// Returns the padding of the result at the elements where input `i` has this padding; `None` if the result is not padding there.
     fn mapped(
         &mut self,
         (op, map): (&Op, &Map),
-        inputs: &[Rc<Held>],
+        inputs: &[Rc<TensorState>],
         forms: &[Option<&Form>],
         (i, pad): (usize, &Pad),
     ) -> Option<Pad> {
@@ -70,8 +70,8 @@ impl<'a> Walk<'a> {
         };
         let spans: Vec<bool> = (0..inputs.len()).map(spans).collect();
         let mut numbers = Vec::new();
-        for (k, held) in inputs.iter().enumerate() {
-            let (number, is_padding) = if k == i { (pad.value, true) } else { self.at(held, &pad.region) };
+        for (k, state) in inputs.iter().enumerate() {
+            let (number, is_padding) = if k == i { (pad.value, true) } else { self.at(state, &pad.region) };
             let legit = !is_padding && spans[k];
             numbers.push(Number { same: Some(k as u32), legit, ..number });
         }
@@ -132,10 +132,10 @@ impl<'a> Walk<'a> {
 
     /// Returns the region of a padding without the elements that are padding along another axis, too: a row beyond the end has
     /// no elements of the tensor to mix with.
-    fn alone(&self, inputs: &[Rc<Held>], pad: &Pad) -> Region {
+    fn alone(&self, inputs: &[Rc<TensorState>], pad: &Pad) -> Region {
         let axes = pad.region.axes();
         let mut region = pad.region.clone();
-        let others = inputs.iter().flat_map(|held| &held.pads).filter(|other| other.value.padding);
+        let others = inputs.iter().flat_map(|state| &state.pads).filter(|other| other.value.padding);
         for other in others {
             let apart = other.region.axes().is_disjoint(&axes);
             if let ([e], true) = (&other.region.0[..], apart) {
@@ -149,37 +149,37 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the value of the elements of a region, and whether they are padding.
-    pub(crate) fn at(&mut self, held: &Held, region: &Region) -> (Number, bool) {
+    pub(crate) fn at(&mut self, state: &TensorState, region: &Region) -> (Number, bool) {
         let mut found: Option<Number> = None;
-        for pad in &held.pads {
+        for pad in &state.pads {
             let equal = pad.region == *region;
             if equal || self.ground.covers(&pad.region, region) {
                 // Elements in exactly this region come from a tile that was filled on the same path as the padding, so its
                 // value is certain.
-                let value = if equal || pad.certain { pad.value } else { pad.value.or(held.data) };
+                let value = if equal || pad.certain { pad.value } else { pad.value.or(state.data) };
                 found = Some(found.map_or(value, |found| found.or(value)));
             }
         }
-        if let (None, Some(Form::Truth(cond) | Form::Bit(cond))) = (found, &held.form)
+        if let (None, Some(Form::Truth(cond) | Form::Bit(cond))) = (found, &state.form)
             && let Some(truth) = decide(cond, region, false, &mut self.ground)
         {
-            let dtype = held.data.dtype;
+            let dtype = state.data.dtype;
             return (Number::exact(dtype, dtype.encode(f64::from(u8::from(truth)))), false);
         }
-        (found.unwrap_or(held.data), found.is_some())
+        (found.unwrap_or(state.data), found.is_some())
     }
 
     /// Follows a conversion of elements, or another shape of the same elements.
     pub(crate) fn cast(&mut self, op: &'a Op, dst: TensorId, src: TensorId) {
-        let (held, to) = (self.held(src), self.dtype(dst));
-        let mut cast = (*held).clone();
-        if to != held.data.dtype {
-            cast.data = held.data.cast(to);
-            cast.form = match &held.form {
+        let (state, to) = (self.state_of(src), self.dtype(dst));
+        let mut cast = (*state).clone();
+        if to != state.data.dtype {
+            cast.data = state.data.cast(to);
+            cast.form = match &state.form {
                 Some(Form::Truth(cond)) => Some(Form::Bit(cond.clone())),
                 form => form.clone(),
             };
-            cast.pads = held.pads.iter().map(|pad| pad.with(pad.value.cast(to), op.id)).collect();
+            cast.pads = state.pads.iter().map(|pad| pad.with(pad.value.cast(to), op.id)).collect();
         }
         let (from, shape) = (self.shape(src), self.shape(dst));
         if from != shape {

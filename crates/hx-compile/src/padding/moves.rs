@@ -4,10 +4,10 @@ use hx_dtype::DType;
 use hx_index::{Atom, Expr, Symbol};
 use hx_tile::{Base, Op, OpId, Rows, TensorId, View};
 
-use super::held::{Edge, Form, Held, Pad};
 use super::number::Number;
 use super::region::{Region, along, axis_of, earlier};
 use super::rings::Filled;
+use super::tensor_state::{Edge, Form, Pad, TensorState};
 use super::walk::Walk;
 
 /// An edge of a view along dimension `dim` of its base: an element of the view exists if its coordinate is at least 0 and below
@@ -29,39 +29,39 @@ impl<'a> Walk<'a> {
         match dst.base.tensor() {
             None => self.stored(op, src, dst, None),
             Some(_) => {
-                let mut held = self.read(op, src);
-                held.pads.iter_mut().for_each(|pad| pad.stage = stage);
-                self.write(dst, held);
+                let mut state = self.read(op, src);
+                state.pads.iter_mut().for_each(|pad| pad.stage = stage);
+                self.write(dst, state);
             }
         }
     }
 
     pub(crate) fn slice(&mut self, dst: TensorId, src: &View) {
         let Some(of) = src.base.tensor() else { return };
-        let held = self.part(of, src);
-        self.check_parts(&held, &src.shape());
-        self.set(dst, held);
+        let state = self.part(of, src);
+        self.check_parts(&state, &src.shape());
+        self.set(dst, state);
     }
 
     /// Returns the elements of a view, by the coordinates of its modes.
-    pub(crate) fn read(&mut self, op: &'a Op, view: &View) -> Held {
-        let mut held = match view.base {
+    pub(crate) fn read(&mut self, op: &'a Op, view: &View) -> TensorState {
+        let mut state = match view.base {
             Base::Global(param) => match self.program.tensor_param(param) {
                 Some(tensor) => self.beyond(op, view, tensor.dtype),
-                None => Held::new(Number::any(DType::F32)),
+                None => TensorState::new(Number::any(DType::F32)),
             },
             Base::Register(tensor) | Base::Shared(tensor) => self.part(tensor, view),
         };
-        self.picked(view, &mut held);
-        held
+        self.picked(view, &mut state);
+        state
     }
 
     /// Returns the elements of a view of global memory.
-    fn beyond(&mut self, op: &'a Op, view: &View, dtype: DType) -> Held {
-        let mut held = Held::new(Number::any(dtype));
+    fn beyond(&mut self, op: &'a Op, view: &View, dtype: DType) -> TensorState {
+        let mut state = TensorState::new(Number::any(dtype));
         let shape = view.shape();
         self.ground.of_shape(&shape);
-        let Base::Global(param) = view.base else { return held };
+        let Base::Global(param) = view.base else { return state };
         let explicit =
             self.lowered.sources.view_call(op.origin, param).is_some_and(|call| call.pad.is_some());
         let value = Number::exact(dtype, dtype.encode(view.pad));
@@ -77,7 +77,7 @@ impl<'a> Walk<'a> {
                 }
                 let Some(region) = self.edge(view, &guard, region, is_before) else { continue };
                 let edge = Edge { load: op.id, param, dim: guard.dim, before: is_before, part: guard.part };
-                held.add(Pad {
+                state.add(Pad {
                     region,
                     value,
                     edge,
@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
                 });
             }
         }
-        held
+        state
     }
 
     /// Returns the ends of a view in global memory, along each dimension in which the view walks.
@@ -182,11 +182,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Adds the padding of elements that an index tensor picks: the index is padding itself.
-    fn picked(&mut self, view: &View, held: &mut Held) {
-        let dtype = held.data.dtype;
+    fn picked(&mut self, view: &View, state: &mut TensorState) {
+        let dtype = state.data.dtype;
         for pick in view.picks() {
-            let index = self.held(pick.index);
-            held.carried.extend(index.carried.iter().copied());
+            let index = self.state_of(pick.index);
+            state.carried.extend(index.carried.iter().copied());
             for pad in index.pads.iter().filter(|pad| pad.value.padding || pad.value.bits.is_some()) {
                 let outside = self.is_outside(&pad.value, &pick.extent);
                 let value = match outside {
@@ -194,7 +194,7 @@ impl<'a> Walk<'a> {
                     false => Number::any(dtype),
                 };
                 let told = pad.value.told || !pad.value.padding;
-                held.add(Pad { value: Number { padding: true, told, ..value }, ..pad.clone() });
+                state.add(Pad { value: Number { padding: true, told, ..value }, ..pad.clone() });
             }
         }
     }
@@ -206,26 +206,26 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the state of the part of a register or shared tensor that a view shows.
-    pub(crate) fn part(&mut self, tensor: TensorId, view: &View) -> Held {
-        let held = self.held(tensor);
+    pub(crate) fn part(&mut self, tensor: TensorId, view: &View) -> TensorState {
+        let state = self.state_of(tensor);
         if view.picked.is_some() {
-            return Held { form: None, pads: Vec::new(), ..(*held).clone() };
+            return TensorState { form: None, pads: Vec::new(), ..(*state).clone() };
         }
         let shape = self.shape(tensor);
-        let held = match self.filled(view) {
-            Some(filled) => self.of_stage(&held, &filled),
-            None => (*held).clone(),
+        let state = match self.filled(view) {
+            Some(filled) => self.of_stage(&state, &filled),
+            None => (*state).clone(),
         };
         if is_whole(view, shape) {
-            return held;
+            return state;
         }
-        self.moved(&held, &coordinates(view), &view.shape())
+        self.moved(&state, &coordinates(view), &view.shape())
     }
 
     /// Returns the elements of the stage that a wait returned: the copies of that stage wrote them, in the round of the wait.
-    fn of_stage(&self, held: &Held, filled: &[Filled]) -> Held {
-        let mut now = Held { pads: Vec::new(), ..held.clone() };
-        for pad in &held.pads {
+    fn of_stage(&self, state: &TensorState, filled: &[Filled]) -> TensorState {
+        let mut now = TensorState { pads: Vec::new(), ..state.clone() };
+        for pad in &state.pads {
             let Some(stage) = pad.stage else {
                 now.add(pad.clone());
                 continue;
@@ -244,15 +244,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns elements under other coordinates: `map` has the old ones in terms of the new, for a tensor of this shape.
-    pub(crate) fn moved(&mut self, held: &Held, map: &[Expr], shape: &[i64]) -> Held {
+    pub(crate) fn moved(&mut self, state: &TensorState, map: &[Expr], shape: &[i64]) -> TensorState {
         self.ground.of_shape(shape);
-        let mut moved = Held { form: None, pads: Vec::new(), ..held.clone() };
+        let mut moved = TensorState { form: None, pads: Vec::new(), ..state.clone() };
         let to = |s: &Symbol| axis_of(s).and_then(|axis| map.get(axis).cloned());
-        moved.form = match &held.form {
+        moved.form = match &state.form {
             Some(Form::Integer(e)) => Some(Form::Integer(e.substitute(&self.ground.facts, &to))),
             Some(Form::Truth(_) | Form::Bit(_)) | None => None,
         };
-        for pad in &held.pads {
+        for pad in &state.pads {
             let region = self.through(&pad.region, map);
             if self.ground.is_empty(&region, shape) {
                 continue;
@@ -268,14 +268,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Sets the elements of a view of a register or shared tensor.
-    pub(crate) fn write(&mut self, view: &View, held: Held) {
+    pub(crate) fn write(&mut self, view: &View, state: TensorState) {
         let Some(tensor) = view.base.tensor() else { return };
         let shape = self.shape(tensor);
         if is_whole(view, shape) {
-            return self.set(tensor, held);
+            return self.set(tensor, state);
         }
         let (map, inside) = self.inverse(view, shape);
-        let mut moved = self.moved(&held, &map, shape);
+        let mut moved = self.moved(&state, &map, shape);
         for pad in &mut moved.pads {
             pad.region = pad.region.with(&inside);
         }

@@ -5,19 +5,19 @@ use hx_index::Expr;
 use hx_tile::{Atomic, Base, Op, TensorId, View};
 
 use super::Way;
-use super::held::{Held, Pad};
 use super::number::{Number, is_neutral};
 use super::region::Region;
+use super::tensor_state::{Pad, TensorState};
 use super::walk::Walk;
 
 impl<'a> Walk<'a> {
     /// Follows a store. `combine` combines the elements with those in memory; without it they are replaced.
     pub(crate) fn stored(&mut self, op: &'a Op, src: &View, dst: &View, combine: Option<AtomicOp>) {
-        let held = self.read(op, src);
+        let state = self.read(op, src);
         let shape = src.shape();
         self.ground.of_shape(&shape);
-        self.scattered(op, (&held, &shape), dst, combine);
-        for pad in &held.pads {
+        self.scattered(op, (&state, &shape), dst, combine);
+        for pad in &state.pads {
             let enters = |value: &Number| combine.is_some_and(|combine| !leaves(combine, value));
             let way = match (pad.mixed, combine) {
                 (Some((first, way)), _) => (first, way),
@@ -39,17 +39,17 @@ impl<'a> Walk<'a> {
     fn scattered(
         &mut self,
         op: &'a Op,
-        (held, shape): (&Held, &[i64]),
+        (state, shape): (&TensorState, &[i64]),
         dst: &View,
         combine: Option<AtomicOp>,
     ) {
         for pick in dst.picks() {
-            let index = self.held(pick.index);
+            let index = self.state_of(pick.index);
             for pad in &index.pads {
                 if pad.value.told || self.is_outside(&pad.value, &pick.extent) {
                     continue;
                 }
-                let value = self.at(held, &pad.region).0;
+                let value = self.at(state, &pad.region).0;
                 if combine.is_some_and(|combine| leaves(combine, &value)) {
                     continue;
                 }
@@ -61,7 +61,7 @@ impl<'a> Walk<'a> {
     /// Reports whether no element of the region exists in the view.
     fn is_beyond(&mut self, view: &View, region: &Region) -> bool {
         for pick in view.picks() {
-            let index = self.held(pick.index);
+            let index = self.state_of(pick.index);
             let (value, is_padding) = self.at(&index, region);
             if is_padding && self.is_outside(&value, &pick.extent) {
                 return true;
@@ -72,10 +72,10 @@ impl<'a> Walk<'a> {
 
     /// Follows an atomic access.
     pub(crate) fn atomic(&mut self, op: &'a Op, atomic: &'a Atomic) {
-        let any = |walk: &Walk<'a>, tensor: TensorId| Held::new(Number::any(walk.dtype(tensor)));
+        let any = |walk: &Walk<'a>, tensor: TensorId| TensorState::new(Number::any(walk.dtype(tensor)));
         if atomic.is_load() {
-            let held = self.read(op, &atomic.memory);
-            return self.set(atomic.value, Held { form: None, ..held });
+            let state = self.read(op, &atomic.memory);
+            return self.set(atomic.value, TensorState { form: None, ..state });
         }
         let value = View::whole(Base::Register(atomic.value), self.shape(atomic.value));
         match atomic.memory.base.tensor() {
@@ -83,29 +83,29 @@ impl<'a> Walk<'a> {
             Some(_) => self.shared_atomic(op, &value, atomic),
         }
         if let Some(old) = atomic.old {
-            let held = any(self, old);
-            self.set(old, held);
+            let state = any(self, old);
+            self.set(old, state);
         }
     }
 
     /// Follows an atomic access to shared memory, whose elements may be stored later.
     fn shared_atomic(&mut self, op: &'a Op, value: &View, atomic: &'a Atomic) {
-        let held = self.read(op, value);
+        let state = self.read(op, value);
         let shape = value.shape();
-        self.scattered(op, (&held, &shape), &atomic.memory, Some(atomic.op));
+        self.scattered(op, (&state, &shape), &atomic.memory, Some(atomic.op));
         let Some(memory) = atomic.memory.base.tensor() else { return };
-        let mut now = Held { pads: Vec::new(), form: None, ..held.clone() };
+        let mut now = TensorState { pads: Vec::new(), form: None, ..state.clone() };
         now.data = Number::any(self.dtype(memory));
         let way = (op.id, Way::Atomic(atomic.op));
         let enters = |pad: &&Pad| pad.mixed.is_some() || !leaves(atomic.op, &pad.value);
-        for pad in held.pads.iter().filter(enters) {
+        for pad in state.pads.iter().filter(enters) {
             let unknown = Number { padding: true, ..now.data };
             now.add(Pad { mixed: pad.mixed.or(Some(way)), ..pad.with(unknown, op.id) });
         }
         if atomic.memory.picked.is_none() {
-            let old = self.held(memory);
+            let old = self.state_of(memory);
             self.write(&atomic.memory, now);
-            let mut all = (*self.held(memory)).clone();
+            let mut all = (*self.state_of(memory)).clone();
             old.pads.iter().for_each(|pad| all.add(pad.clone()));
             self.set(memory, all);
         }
@@ -113,14 +113,14 @@ impl<'a> Walk<'a> {
 
     /// Follows a tensor of one element that becomes a number of the block.
     pub(crate) fn read_number(&mut self, src: TensorId) {
-        let held = self.held(src);
-        self.check_parts(&held, self.shape(src));
+        let state = self.state_of(src);
+        self.check_parts(&state, self.shape(src));
     }
 
     /// Reports padding that was combined with elements, if it is all of a tensor, so that no coordinate separates it from
     /// elements.
-    pub(crate) fn check_parts(&mut self, held: &Held, shape: &[i64]) {
-        for pad in &held.pads {
+    pub(crate) fn check_parts(&mut self, state: &TensorState, shape: &[i64]) {
+        for pad in &state.pads {
             if let (Some((first, way)), true) = (pad.mixed, pad.region.axes().is_empty()) {
                 self.report(first, way, pad, shape);
             }

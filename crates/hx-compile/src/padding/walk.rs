@@ -10,10 +10,10 @@ use hx_tile::{
     Base, Control, Leaf, Op, OpId, OpKind, PipeId, Role, Rounds, Stmt, SyncOp, TensorId, TileProgram, View,
 };
 
-use super::held::{Edge, Held, Pad, Replace, State, change, join};
 use super::number::Number;
 use super::region::{Ground, Region};
 use super::rings::{Filled, Rings};
+use super::tensor_state::{Edge, Pad, Replace, State, TensorState, change, join};
 use super::{Followed, Mixture, Way};
 
 /// The most passes over a loop. A pass beyond the second makes what is known of a symbol or of bounds coarser, so few are needed.
@@ -105,15 +105,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the elements of a tensor. Nothing is known of those that the program has not written.
-    pub(crate) fn held(&self, tensor: TensorId) -> Rc<Held> {
+    pub(crate) fn state_of(&self, tensor: TensorId) -> Rc<TensorState> {
         match self.state.get(&tensor) {
-            Some(held) => held.clone(),
-            None => Rc::new(Held::new(Number::any(self.dtype(tensor)))),
+            Some(tensor_state) => tensor_state.clone(),
+            None => Rc::new(TensorState::new(Number::any(self.dtype(tensor)))),
         }
     }
 
-    pub(crate) fn set(&mut self, tensor: TensorId, held: Held) {
-        self.state.insert(tensor, Rc::new(held));
+    pub(crate) fn set(&mut self, tensor: TensorId, tensor_state: TensorState) {
+        self.state.insert(tensor, Rc::new(tensor_state));
     }
 
     fn body(&mut self, stmts: &'a [Stmt]) {
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
         match &op.kind {
             OpKind::Fill { dst, value } => {
                 let dtype = self.dtype(*dst);
-                self.set(*dst, Held::new(Number::exact(dtype, dtype.encode(*value))));
+                self.set(*dst, TensorState::new(Number::exact(dtype, dtype.encode(*value))));
             }
             OpKind::Copy { src, dst } => self.copy(op, src, dst, None),
             OpKind::CopyAsync { src, dst, signal, .. } => {
@@ -153,14 +153,14 @@ impl<'a> Walk<'a> {
             OpKind::Cast { dst, src } => self.cast(op, *dst, *src),
             OpKind::Map(map) => self.map(op, map),
             OpKind::Rearrange { dst, src, .. } => {
-                let held = self.held(*src);
-                self.state.insert(*dst, held);
+                let tensor_state = self.state_of(*src);
+                self.state.insert(*dst, tensor_state);
             }
             OpKind::Reduce { dst, src, axis, operator } => self.reduce(op, *dst, *src, *axis, *operator),
             OpKind::Slice { dst, src } => self.slice(*dst, src),
             OpKind::Insert { dst, src } => {
-                let held = self.held(*src);
-                self.write(dst, (*held).clone());
+                let tensor_state = self.state_of(*src);
+                self.write(dst, (*tensor_state).clone());
             }
             OpKind::Scan { dst, src, axis, op: operator } => self.scan(op, (dst, src), *axis, operator),
             OpKind::Atomic(atomic) => self.atomic(op, atomic),
@@ -230,17 +230,17 @@ impl<'a> Walk<'a> {
     /// Drops the padding that does not exist here, if its region mentions one of the symbols.
     fn prune(&mut self, symbols: &BTreeSet<Symbol>) {
         let Walk { ground, program, state, .. } = self;
-        for (id, held) in state.iter_mut() {
+        for (id, tensor_state) in state.iter_mut() {
             let shape = &program.tensor(*id).shape;
             let mut gone = |pad: &Pad| {
                 let concerned = pad.region.symbols().iter().any(|symbol| symbols.contains(symbol));
                 concerned && ground.is_empty(&pad.region, shape)
             };
-            let keep: Vec<bool> = held.pads.iter().map(|pad| !gone(pad)).collect();
+            let keep: Vec<bool> = tensor_state.pads.iter().map(|pad| !gone(pad)).collect();
             if keep.contains(&false) {
-                let held = Rc::make_mut(held);
+                let tensor_state = Rc::make_mut(tensor_state);
                 let mut kept = keep.into_iter();
-                held.pads.retain(|_| kept.next() != Some(false));
+                tensor_state.pads.retain(|_| kept.next() != Some(false));
             }
         }
     }
@@ -294,8 +294,8 @@ impl<'a> Walk<'a> {
         self.depth += 1;
         for pass in 0..PASSES {
             self.state = head.clone();
-            for (id, held) in &mut self.state {
-                Rc::make_mut(held).carried.insert((self.depth, *id));
+            for (id, tensor_state) in &mut self.state {
+                Rc::make_mut(tensor_state).carried.insert((self.depth, *id));
             }
             let stated = begin(self);
             self.body(body);
@@ -339,11 +339,13 @@ impl<'a> Walk<'a> {
     /// Forgets which values depend on earlier rounds of the innermost loop.
     fn left(&self, state: &mut State) {
         let inner = |(depth, _): &(u32, TensorId)| *depth == self.depth;
-        for held in state.values_mut() {
-            if held.carried.iter().any(inner) || held.pads.iter().any(|pad| pad.carried.iter().any(inner)) {
-                let held = Rc::make_mut(held);
-                held.carried.retain(|of| !inner(of));
-                held.pads.iter_mut().for_each(|pad| pad.carried.retain(|of| !inner(of)));
+        for tensor_state in state.values_mut() {
+            if tensor_state.carried.iter().any(inner)
+                || tensor_state.pads.iter().any(|pad| pad.carried.iter().any(inner))
+            {
+                let tensor_state = Rc::make_mut(tensor_state);
+                tensor_state.carried.retain(|of| !inner(of));
+                tensor_state.pads.iter_mut().for_each(|pad| pad.carried.retain(|of| !inner(of)));
             }
         }
     }
@@ -352,15 +354,15 @@ impl<'a> Walk<'a> {
     /// of other rounds.
     fn mark(&mut self, counter: &Symbol) {
         let depth = self.depth;
-        for (id, held) in &mut self.state {
+        for (id, tensor_state) in &mut self.state {
             let moves = |pad: &Pad| {
                 pad.mixed.is_none()
                     && pad.value.padding
                     && pad.carried.contains(&(depth, *id))
                     && pad.region.mentions(counter)
             };
-            if held.pads.iter().any(moves) {
-                for pad in Rc::make_mut(held).pads.iter_mut().filter(|pad| moves(pad)) {
+            if tensor_state.pads.iter().any(moves) {
+                for pad in Rc::make_mut(tensor_state).pads.iter_mut().filter(|pad| moves(pad)) {
                     pad.mixed = Some((pad.at, Way::Rounds));
                 }
             }
@@ -454,13 +456,13 @@ impl<'a> Walk<'a> {
 
 /// Gives up the bounds that still grow from pass to pass.
 fn widen(before: &State, now: &mut State) {
-    for (id, held) in now {
-        let Some(old) = before.get(id).filter(|old| old.data != held.data) else { continue };
-        let any = Number::any(held.data.dtype);
-        let held = Rc::make_mut(held);
-        let low = if held.data.low < old.data.low { any.low } else { held.data.low };
-        let high = if held.data.high > old.data.high { any.high } else { held.data.high };
-        held.data = Number { low, high, ..held.data };
+    for (id, tensor_state) in now {
+        let Some(old) = before.get(id).filter(|old| old.data != tensor_state.data) else { continue };
+        let any = Number::any(tensor_state.data.dtype);
+        let tensor_state = Rc::make_mut(tensor_state);
+        let low = if tensor_state.data.low < old.data.low { any.low } else { tensor_state.data.low };
+        let high = if tensor_state.data.high > old.data.high { any.high } else { tensor_state.data.high };
+        tensor_state.data = Number { low, high, ..tensor_state.data };
     }
 }
 

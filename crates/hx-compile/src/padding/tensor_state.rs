@@ -49,7 +49,7 @@ pub(crate) struct Pad {
     pub(crate) mixed: Option<(OpId, Way)>,
     /// Whether each element repeats one of the tensor, as the sums behind the last element of a scan do.
     pub(crate) repeats: bool,
-    /// As [`Held::carried`], for these elements.
+    /// As [`TensorState::carried`], for these elements.
     pub(crate) carried: Carried,
     /// Whether the tensor has other elements of the same coordinates: stages of a ring, of which the coordinate is not followed.
     pub(crate) ring: bool,
@@ -74,7 +74,7 @@ pub(crate) enum Form {
 
 /// The state of a tensor in the analysis: the values that its elements may have, and its padding.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Held {
+pub(crate) struct TensorState {
     /// The values that the elements may have that are no padding.
     pub(crate) data: Number,
     pub(crate) form: Option<Form>,
@@ -84,11 +84,11 @@ pub(crate) struct Held {
 }
 
 /// The tensors that have been written.
-pub(crate) type State = BTreeMap<TensorId, Rc<Held>>;
+pub(crate) type State = BTreeMap<TensorId, Rc<TensorState>>;
 
-impl Held {
-    pub(crate) fn new(data: Number) -> Held {
-        Held { data, form: None, pads: Vec::new(), carried: BTreeSet::new() }
+impl TensorState {
+    pub(crate) fn new(data: Number) -> TensorState {
+        TensorState { data, form: None, pads: Vec::new(), carried: BTreeSet::new() }
     }
 
     /// Adds padding. Padding like it ([`Pad::is_like`]) is merged with it; a kind beyond [`MOST`] is dropped.
@@ -107,8 +107,13 @@ impl Held {
 
     /// Joins the elements that two paths leave. `paths` are expressions that are at least 0 on the path of `self` and of `other`.
     /// `empty` reports whether a region is empty on the first path, or on the second.
-    fn join(&self, other: &Held, paths: [&[Expr]; 2], empty: &mut dyn FnMut(bool, &Region) -> bool) -> Held {
-        let mut joined = Held {
+    fn join(
+        &self,
+        other: &TensorState,
+        paths: [&[Expr]; 2],
+        empty: &mut dyn FnMut(bool, &Region) -> bool,
+    ) -> TensorState {
+        let mut joined = TensorState {
             data: self.data.or(other.data),
             form: self.form.clone().filter(|form| other.form.as_ref() == Some(form)),
             pads: Vec::new(),
@@ -134,30 +139,30 @@ impl Held {
 
     /// Replaces a symbol whose value changes. `now` is the old value in terms of the new one. Without it, and in padding that
     /// holds an older value already, an unknown earlier value takes the place of the symbol.
-    fn changed(&self, symbol: &Symbol, now: Option<&Expr>, replace: &Replace<'_>) -> Held {
+    fn changed(&self, symbol: &Symbol, now: Option<&Expr>, replace: &Replace<'_>) -> TensorState {
         let form = match &self.form {
             Some(Form::Integer(e)) if e.mentions(symbol) => None,
             Some(Form::Truth(cond) | Form::Bit(cond)) if cond.symbols().contains(symbol) => None,
             form => form.clone(),
         };
-        let mut held = Held { form, pads: Vec::new(), ..self.clone() };
+        let mut tensor_state = TensorState { form, pads: Vec::new(), ..self.clone() };
         for pad in &self.pads {
             if !pad.region.mentions(symbol) {
-                held.add(pad.clone());
+                tensor_state.add(pad.clone());
                 continue;
             }
             let gone = Expr::symbol(earlier(symbol));
             let known = now.filter(|_| !pad.ring && !pad.aged.contains(symbol));
             let region = pad.region.map(|e| (replace.symbol)(e, known.unwrap_or(&gone)));
             if let Some(region) = known.and_then(|_| (replace.same)(&region)) {
-                held.add(Pad { region, ..pad.clone() });
+                tensor_state.add(Pad { region, ..pad.clone() });
                 continue;
             }
             let mut aged = pad.aged.clone();
             aged.insert(symbol.clone());
-            held.add(Pad { region, aged, ..pad.clone() });
+            tensor_state.add(Pad { region, aged, ..pad.clone() });
         }
-        held
+        tensor_state
     }
 
     fn mentions(&self, symbol: &Symbol) -> bool {
@@ -215,9 +220,9 @@ pub(crate) struct Replace<'r> {
     pub(crate) same: &'r dyn Fn(&Region) -> Option<Region>,
 }
 
-/// Replaces a symbol whose value changes; see [`Held::changed`].
+/// Replaces a symbol whose value changes; see [`TensorState::changed`].
 pub(crate) fn change(state: &mut State, symbol: &Symbol, now: Option<&Expr>, replace: &Replace<'_>) {
-    for held in state.values_mut().filter(|held| held.mentions(symbol)) {
-        *held = Rc::new(held.changed(symbol, now, replace));
+    for tensor_state in state.values_mut().filter(|tensor_state| tensor_state.mentions(symbol)) {
+        *tensor_state = Rc::new(tensor_state.changed(symbol, now, replace));
     }
 }
