@@ -3,14 +3,14 @@
 //! The programs are those of the whole tree: planted bugs and right programs, programs without layouts, the blocks of the
 //! specification and of the book, and the texts of the tests of all crates (`fixes/gather.rs`). A fix after which there is a
 //! new error is a failure. The exceptions are programs with a second error that the mended one hid: somebody checked by hand
-//! that the fix is right, and `fixes/known.rs` names the program with its reason.
+//! that the fix is right, and `fixes/uncovered.rs` names the program with its reason.
 //!
 //! A run takes every eighth program and every 401st mistake, which is some 20 seconds of CPU; `HX_TEST_SEED` decides where it begins, and
 //! `HX_FIXES=all` takes all. `HX_FIXES_IN=FOLDER` names one more folder of programs; `--nocapture` shows the table.
 
 mod gather;
-mod known;
 mod mutate;
+mod uncovered;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -111,9 +111,9 @@ fn check(programs: &[Program], least: usize) {
     println!("{} programs\n{}", programs.len(), table(&tried));
     assert!(tried.len() >= least, "{} fixes were offered, {least} were there", tried.len());
     let mut wrong: Vec<&Tried> = tried.iter().filter(|tried| tried.outcome != Outcome::Holds).collect();
-    wrong.retain(|tried| !known::KNOWN.iter().any(|known| known.is(&tried.program, tried.code)));
-    let told: String = wrong.iter().map(|tried| told(tried)).collect();
-    assert!(wrong.is_empty(), "{} fixes fail\n{told}", wrong.len());
+    wrong.retain(|tried| !uncovered::UNCOVERED.iter().any(|mistake| mistake.is(&tried.program, tried.code)));
+    let lines: String = wrong.iter().map(|tried| failure_text(tried)).collect();
+    assert!(wrong.is_empty(), "{} fixes fail\n{lines}", wrong.len());
 }
 
 /// Returns a table with a line for each code and certainty: the number of fixes that were offered, and the number of those that
@@ -135,7 +135,7 @@ fn table(tried: &[Tried]) -> String {
     text
 }
 
-fn told(tried: &Tried) -> String {
+fn failure_text(tried: &Tried) -> String {
     let what = match &tried.outcome {
         Outcome::Holds => return String::new(),
         Outcome::Stays => "the finding stays".to_owned(),
@@ -172,8 +172,8 @@ fn outcome(program: &Program, before: &[Found], finding: &Found, fix: &Change) -
     // message, then by place. The mended finding is matched last, and only at its place.
     let same = |old: &Found, new: &Found| new.code == old.code && new.file == old.file;
     let at_its_place = |old: &Found, new: &Found| new.start == moved(&old.file, old.start, fix);
-    type Way<'w> = &'w dyn Fn(&Found, &Found) -> bool;
-    let ways: [Way<'_>; 3] = [
+    type Matching<'w> = &'w dyn Fn(&Found, &Found) -> bool;
+    let matchings: [Matching<'_>; 3] = [
         &|old, new| new.message == old.message && at_its_place(old, new),
         &|old, new| new.message == old.message,
         &at_its_place,
@@ -181,9 +181,9 @@ fn outcome(program: &Program, before: &[Found], finding: &Found, fix: &Change) -
     let is_mended = |old: &&Found| std::ptr::eq(*old, finding);
     let mut unmet: Vec<&Found> = before.iter().filter(|old| !is_mended(old)).collect();
     unmet.push(finding);
-    for way in ways {
+    for matching in matchings {
         let fits = |old: &Found, new: &Found| {
-            same(old, new) && way(old, new) && (!is_mended(&old) || at_its_place(old, new))
+            same(old, new) && matching(old, new) && (!is_mended(&old) || at_its_place(old, new))
         };
         unmet.retain(|old| match after.iter().position(|new| fits(old, new)) {
             Some(at) => {

@@ -5,8 +5,8 @@ use hx_target::Target;
 
 use super::draw_more::{added, packs};
 use super::program::{
-    Binary, Compare, Condition, Fold, Input, Inset, Node, Op, POINTS, Program, Range, Shape, Step, Store,
-    Value, ViewKind, Way, bounds, exact, is_narrow, is_unsigned,
+    Binary, Compare, Condition, Fold, Input, Inset, LoadPath, Node, Op, POINTS, Program, Range, Shape, Step,
+    Store, Value, ViewKind, bounds, exact, is_narrow, is_unsigned,
 };
 use crate::support::Random;
 
@@ -279,14 +279,16 @@ impl Draw {
             };
             input = Input { view, skip: None, ..input };
         }
-        let mut way = self.pick(&[Way::Load, Way::Load, Way::Copy, Way::Shared, Way::Async]);
-        if way == Way::Async && (input.pad.is_some() || input.view == ViewKind::Vector || !input.is_aligned())
+        let mut path =
+            self.pick(&[LoadPath::Load, LoadPath::Load, LoadPath::Copy, LoadPath::Shared, LoadPath::Async]);
+        if path == LoadPath::Async
+            && (input.pad.is_some() || input.view == ViewKind::Vector || !input.is_aligned())
         {
-            way = Way::Shared;
+            path = LoadPath::Shared;
         }
         let pad = input.pad.unwrap_or(0);
         let range = input.range.union(Range::new(pad, pad));
-        self.push(Op::Load { input, way }, Vec::new(), Value { shape, dtype, range })
+        self.push(Op::Load { input, path }, Vec::new(), Value { shape, dtype, range })
     }
 
     fn fill(&mut self) {

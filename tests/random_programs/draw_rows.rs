@@ -8,8 +8,8 @@ use super::bits::{Bit, Bits, joined_bits};
 use super::draw::Draw;
 use super::draw_more::added;
 use super::program::{
-    Binary, Compare, Condition, Input, Join, Node, Op, POINTS, Range, Shape, Store, Value, ViewKind, Way,
-    exact, is_narrow, is_unsigned,
+    Binary, Compare, Condition, Input, Join, LoadPath, Node, Op, POINTS, Range, Shape, Store, Value,
+    ViewKind, exact, is_narrow, is_unsigned,
 };
 
 /// The row that a program requests.
@@ -139,8 +139,8 @@ impl Draw {
             place: None,
             ..input
         };
-        let way = self.pick(&[Way::Load, Way::Async]);
-        let at = self.push(Op::Load { input, way }, vec![], Value { shape, dtype: row.from, range });
+        let path = self.pick(&[LoadPath::Load, LoadPath::Async]);
+        let at = self.push(Op::Load { input, path }, vec![], Value { shape, dtype: row.from, range });
         let wide = self.push(Op::Cast, vec![at], Value { shape, dtype: row.to, range });
         let other = self.load([16, 64], row.to, Some(7));
         self.multiply(wide, other, (DType::F32, false), [false; 2]);

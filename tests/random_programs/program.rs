@@ -260,7 +260,7 @@ impl Input {
 
 /// The path of a tile from global memory to registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(super) enum LoadPath {
     Load,
     Copy,
     Shared,
@@ -292,7 +292,7 @@ pub(super) enum Fold {
 pub(super) enum Op {
     Load {
         input: Input,
-        way: Way,
+        path: LoadPath,
     },
     Fill {
         value: i64,

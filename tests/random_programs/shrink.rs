@@ -2,7 +2,7 @@
 
 use super::draw_places::Place;
 use super::draw_views::View;
-use super::program::{Feed, Input, Op, Program, Start, Store, Way};
+use super::program::{Feed, Input, LoadPath, Op, Program, Start, Store};
 
 /// Returns the smallest program found that still fails. It removes steps with all steps that depend on them, and simplifies the
 /// rest.
@@ -64,8 +64,8 @@ fn plainer(program: &Program) -> Vec<Change> {
         changes.push(Box::new(move |p| p.steps[at].stored = p.steps[at].value.shape));
         changes.push(Box::new(move |p| (p.steps[at].margin, p.steps[at].place) = (None, None)));
         changes.push(Box::new(move |p| {
-            if let Op::Load { input, way } = &mut p.steps[at].op {
-                *way = Way::Load;
+            if let Op::Load { input, path } = &mut p.steps[at].op {
+                *path = LoadPath::Load;
                 plain(input);
             }
         }));
@@ -122,7 +122,7 @@ fn plainness(program: &Program) -> usize {
     };
     let steps = program.kept().map(|(_, step)| {
         let op = match &step.op {
-            Op::Load { input, way } => of(input) + usize::from(*way != Way::Load),
+            Op::Load { input, path } => of(input) + usize::from(*path != LoadPath::Load),
             Op::Product { a, b, feed, asynchronous, .. } => {
                 of(a) + of(b) + usize::from(*feed != Feed::Registers) + usize::from(*asynchronous)
             }

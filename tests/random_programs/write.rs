@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use hx_dtype::DType;
 
-use super::program::{Input, Inset, Node, Op, Program, Shape, Step, Store, Value, ViewKind, Way, is_narrow};
+use super::program::{
+    Input, Inset, LoadPath, Node, Op, Program, Shape, Step, Store, Value, ViewKind, is_narrow,
+};
 use super::write_expressions::host;
 use super::write_integers::counter;
 
@@ -213,7 +215,7 @@ impl Writer<'_> {
         }
         let first = step.from.first().copied().unwrap_or(0);
         match &step.op {
-            Op::Load { input, way } => self.load(at, input, *way),
+            Op::Load { input, path } => self.load(at, input, *path),
             Op::Fill { value, pin } => {
                 self.parts.insert("fill");
                 let layout = pin.as_ref().map_or(String::new(), |pin| format!(", layout: {pin}"));
@@ -335,7 +337,7 @@ impl Writer<'_> {
         name
     }
 
-    fn load(&mut self, at: usize, input: &Input, way: Way) {
+    fn load(&mut self, at: usize, input: &Input, path: LoadPath) {
         let Input { dtype, tile, per_block, .. } = *input;
         let (name, rows) = (format!("x{at}"), self.rows(input));
         let extent = [rows, input.extent[1]];
@@ -372,28 +374,28 @@ impl Writer<'_> {
                 format!("global_view({name}{part}[{from}.., ..], ({}) : ({ld}, 1){pad})", list(tile))
             }
         };
-        let place = if matches!(way, Way::Shared | Way::Async) { input.place } else { None };
+        let place = if matches!(path, LoadPath::Shared | LoadPath::Async) { input.place } else { None };
         let (whole, slice) = self.within(&format!("s{at}"), place, tile);
         let shared = format!("let s{at} = shared_tensor({dtype}, [{}]);", list(whole));
-        match way {
-            Way::Load => {
+        match path {
+            LoadPath::Load => {
                 self.parts.insert("load");
                 self.emit(format!("let v{at} = load({view});"));
             }
-            Way::Copy => {
+            LoadPath::Copy => {
                 self.parts.insert("copy");
                 self.emit(format!(
                     "let v{at} = register_tensor({dtype}, [{}]);\ncopy({view}, v{at});",
                     list(tile)
                 ));
             }
-            Way::Shared => {
+            LoadPath::Shared => {
                 self.parts.insert("shared memory");
                 let sync = self.sync();
                 self.emit(format!("{shared}\ncopy({view}, s{at}{slice});\n{sync}"));
                 self.emit(format!("let v{at} = load(s{at}{slice});"));
             }
-            Way::Async => {
+            LoadPath::Async => {
                 self.parts.insert("copy_async");
                 let sync = self.sync();
                 self.emit(format!(

@@ -168,11 +168,11 @@ fn same(one: &Solved, other: &Solved) -> bool {
 struct Width {
     bytes: u32,
     cycles: f64,
-    way: Way,
+    change: WidthChange,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Way {
+enum WidthChange {
     /// Pin these tensors to these layouts.
     Pins(Vec<(TensorId, ComposedLayout)>),
     /// Give the operation a rearranged copy of the tensor.
@@ -194,11 +194,11 @@ fn widths(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: Te
         seen.push(at);
         let mut offered = Vec::new();
         for width in other_widths(places.db, places.instance, op.id) {
-            // Of the ways to one width, take the cheapest that can be written as an edit.
+            // Of the changes that lead to one width, take the cheapest that can be written as an edit.
             if offered.contains(&width.bytes) {
                 continue;
             }
-            let Some((how, edits)) = written(places, lowered, &width.way) else { continue };
+            let Some((how, edits)) = written(places, lowered, &width.change) else { continue };
             offered.push(width.bytes);
             let (old, new) = (solution.cost.round(), width.cycles.round());
             let title = format!("use {} B accesses: {how} (estimated cycles {old} → {new})", width.bytes);
@@ -235,17 +235,17 @@ pub fn staging(db: &dyn Db, instance: Instance<'_>, op: OpId) -> Option<Staging>
     Some(Staging { tensor: program.tensor(tensor).name.clone(), bytes, cycles })
 }
 
-/// Returns the words of the title for a way, and its edits; `None` if the source text has no such edit.
-fn written(places: &Places<'_>, lowered: &Lowered, way: &Way) -> Option<(String, Vec<Edit>)> {
+/// Returns the words of the title for a change, and its edits; `None` if the source text has no such edit.
+fn written(places: &Places<'_>, lowered: &Lowered, change: &WidthChange) -> Option<(String, Vec<Edit>)> {
     let program = &lowered.program;
-    match way {
-        Way::Pins(pins) => {
+    match change {
+        WidthChange::Pins(pins) => {
             let edits = pins.iter().map(|(tensor, layout)| repair::pin(places, lowered, *tensor, layout));
             let names: Vec<String> =
                 pins.iter().map(|(id, _)| format!("`{}`", program.tensor(*id).name)).collect();
             Some((format!("pin {}{}", names.join(" and "), only_for(lowered)), edits.collect::<Option<_>>()?))
         }
-        Way::Rearranged(user, tensor) => {
+        WidthChange::Rearranged(user, tensor) => {
             let name = program.op(*user)?.kind.name();
             let how = format!("rearrange `{}` for the `{name}`", program.tensor(*tensor).name);
             Some((how, vec![repair::rearranged(places, lowered, *user, *tensor)?]))
@@ -271,11 +271,11 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
     };
     let own = own.bytes;
     let mut widths: Vec<Width> = Vec::new();
-    let mut attempt = |program: &TileProgram, way: Way| {
+    let mut attempt = |program: &TileProgram, change: WidthChange| {
         let Some(solved) = solve(db, program) else { return };
         let bytes = copy_of(&solved.solution, op).map(|copy| copy.bytes);
         if let Some(bytes) = bytes.filter(|bytes| *bytes != own) {
-            widths.push(Width { bytes, cycles: solved.solution.cost, way });
+            widths.push(Width { bytes, cycles: solved.solution.cost, change });
         }
     };
     // Try the layouts that its tensors have in other solutions: each on its own, and all together.
@@ -291,7 +291,7 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
         let alone = pins.iter().map(|pin| vec![pin.clone()]);
         for pins in alone.chain(std::iter::once(pins.clone())) {
             if !pins.is_empty() && !tried.contains(&pins) {
-                attempt(&with_pins(program, &pins), Way::Pins(pins.clone()));
+                attempt(&with_pins(program, &pins), WidthChange::Pins(pins.clone()));
                 tried.push(pins);
             }
         }
@@ -301,7 +301,7 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
         for (user, _) in program.ops(1.0) {
             for (operand, _) in user.kind.inputs().into_iter().filter(|(_, input)| *input == tensor) {
                 let moved = hx_synth::rearranged(program, user.id, operand);
-                attempt(&moved, Way::Rearranged(user.id, tensor));
+                attempt(&moved, WidthChange::Rearranged(user.id, tensor));
             }
         }
     }

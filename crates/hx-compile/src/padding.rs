@@ -35,9 +35,9 @@ pub(crate) use self::number::{Number, literal};
 pub(crate) use self::region::{Region, along, axis_of};
 pub(crate) use self::tensor_state::Edge;
 
-/// The way in which padding enters a result.
+/// The kind of operation through which padding enters a result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Way {
+pub(crate) enum PaddingConsumer {
     Reduce {
         operator: Operator,
         axis: usize,
@@ -64,7 +64,7 @@ pub(crate) enum Way {
 pub(crate) struct Mixture {
     /// The operation that combines the padding with elements.
     pub(crate) op: OpId,
-    pub(crate) way: Way,
+    pub(crate) consumer: PaddingConsumer,
     /// The end of the tensor behind which the padding lies.
     pub(crate) edge: Edge,
     /// The value of the padding where it enters.

@@ -37,7 +37,7 @@ use hx_tile::{OpId, TileProgram};
 
 pub use coverage::{Open, Why};
 pub use drawn::Drawn;
-pub use faults::{Blocked, Cause, Deed, Fault, Fix, FixAt, FixWith, Kind, Rounds, Want};
+pub use faults::{Blocked, Cause, Fault, Fix, FixAt, FixWith, Kind, RaceAccess, Rounds, Want};
 pub use launch::{Counts, LEVEL};
 pub use orders::{Orders, Wrong, orders};
 pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
@@ -186,7 +186,7 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         }
         // One missing wait is reported once, whatever the number of operands.
         Kind::Race { earlier, later, cause: Cause::BeforeWait, pipe: Some(pipe), .. } => {
-            read.insert((*pipe, Deed::used(*earlier, *later).op))
+            read.insert((*pipe, RaceAccess::used(*earlier, *later).op))
         }
         Kind::Race { earlier, later, cause: Cause::NoBarrier, .. } => {
             fault.fix.is_some() || !repassed && !in_flight.contains(&(later.op, earlier.op))

@@ -16,14 +16,14 @@ enum Link {
     /// The same as `Shifted`, through a ring of stages.
     Ring { by: i64, plus: i64, stages: i64, roles: bool },
     /// A tensor is changed where it lies.
-    InPlace { times: i64, plus: i64, way: Way },
+    InPlace { times: i64, plus: i64, path: UpdatePath },
     /// A counter hands out the tiles, and a number in memory is added to them.
     Drawn { plus: i64 },
 }
 
-/// The way of a tile that is changed in place.
+/// The path of a tile that is changed in place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum UpdatePath {
     Registers,
     /// The tile is read through shared memory.
     FromShared,
@@ -99,8 +99,13 @@ fn draw(sheet: &mut Sheet, tiles: i64) -> Link {
         0 | 1 => Link::Shifted { by, plus },
         2 => Link::Ring { by, plus, stages: sheet.choices.between(1, 4), roles: sheet.choices.percent(60) },
         3 => {
-            let way = sheet.choices.pick(&[Way::Registers, Way::FromShared, Way::Box, Way::Box]);
-            Link::InPlace { times: sheet.choices.between(1, 2), plus, way }
+            let path = sheet.choices.pick(&[
+                UpdatePath::Registers,
+                UpdatePath::FromShared,
+                UpdatePath::Box,
+                UpdatePath::Box,
+            ]);
+            Link::InPlace { times: sheet.choices.between(1, 2), plus, path }
         }
         _ => Link::Drawn { plus },
     }
@@ -155,22 +160,22 @@ fn kernel(sheet: &mut Sheet, link: Link, at: usize, (tile, m): (i64, i64)) -> Ke
             ));
             body.push(last);
         }
-        Link::InPlace { times, plus, way } => {
+        Link::InPlace { times, plus, path } => {
             sheet.part("update in place");
             kernel.params.push("x: mut i32[m]".to_owned());
             kernel.header.push(format!("threads {threads}"));
             body.push(format!("{first}\n{wait}\n{middle}"));
-            if way != Way::Registers {
+            if path != UpdatePath::Registers {
                 body.push(format!("let s = shared_tensor(i32, [{tile}]);"));
             }
             let (value, view) = (format!("v * {times} + {plus}"), format!("tile(x, [{tile}])[.., t]"));
-            let inner = match way {
-                Way::Registers => format!("let v = load({view});\ncopy({value}, {view});"),
-                Way::FromShared => {
+            let inner = match path {
+                UpdatePath::Registers => format!("let v = load({view});\ncopy({value}, {view});"),
+                UpdatePath::FromShared => {
                     let sync = if persistent { "\nsync();" } else { "" };
                     format!("copy({view}, s);\nsync();\nlet v = load(s);\ncopy({value}, {view});{sync}")
                 }
-                Way::Box => {
+                UpdatePath::Box => {
                     sheet.part("bulk stores");
                     let free = if persistent { "wait_stores(0);\nsync();\n" } else { "" };
                     format!("let v = load({view});\n{free}copy({value}, s);\nsync();\ncopy_async(s, {view});")

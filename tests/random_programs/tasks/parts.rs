@@ -6,16 +6,16 @@ use super::super::program::{Range, exact};
 use super::super::write::number;
 use super::sheet::{Begin, Kernel, Lines, SENTINEL, Sheet, Tensor};
 
-/// The way of the tiles of a part to the registers.
+/// The path of the tiles of a part to the registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum PartLoadPath {
     Load,
     Async,
     Ring,
     Roles,
 }
 
-/// The way of results to memory.
+/// The path of results to memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Out {
     /// To the same rows of a tensor of the same extents.
@@ -30,7 +30,12 @@ pub(super) fn write(sheet: &mut Sheet) {
     let dtype = sheet.choices.pick(&[DType::F32, DType::F16, DType::I32, DType::Bf16, DType::I8]);
     let (rows, columns) = (sheet.choices.pick(&[16, 8, 32, 5, 64]), sheet.choices.pick(&[32, 64, 16, 128]));
     let parts = sheet.choices.between(1, 4);
-    let way = sheet.choices.pick(&[Way::Load, Way::Async, Way::Ring, Way::Roles]);
+    let path = sheet.choices.pick(&[
+        PartLoadPath::Load,
+        PartLoadPath::Async,
+        PartLoadPath::Ring,
+        PartLoadPath::Roles,
+    ]);
     let adds = matches!(dtype, DType::F32 | DType::F16 | DType::I32 | DType::Bf16);
     let is_boxed = dtype.bits() >= 16 && rows * columns * i64::from(dtype.bits()) % 1024 == 0;
     let out = match sheet.choices.below(4) {
@@ -61,7 +66,7 @@ pub(super) fn write(sheet: &mut Sheet) {
     kernel.args.push("starts".to_owned());
     kernel.dims.insert("e".to_owned(), parts + 1);
     kernel.wheres.push("e >= 1".to_owned());
-    let plan = Plan { dtype, rows, columns, way, out, factor };
+    let plan = Plan { dtype, rows, columns, path, out, factor };
     plan.body(sheet, &mut kernel);
     sheet.test.push(kernel.launch());
     let begin = if added { 0 } else { SENTINEL.min(exact(dtype)) };
@@ -83,14 +88,14 @@ struct Plan {
     dtype: DType,
     rows: i64,
     columns: i64,
-    way: Way,
+    path: PartLoadPath,
     out: Out,
     factor: i64,
 }
 
 impl Plan {
     fn body(&self, sheet: &mut Sheet, kernel: &mut Kernel) {
-        let Plan { dtype, rows, columns, way, .. } = *self;
+        let Plan { dtype, rows, columns, path, .. } = *self;
         let across = format!("cdiv(n, {columns})");
         kernel.header.push(format!("grid [e - 1, {across}]"));
         let clamped = sheet.choices.percent(60);
@@ -103,15 +108,15 @@ impl Plan {
         let factor =
             if self.factor == 1 { String::new() } else { format!(" * {}", number(self.factor, dtype)) };
         let (declared, stored) = self.stored(&format!("v{factor}"));
-        match way {
-            Way::Load => {
+        match path {
+            PartLoadPath::Load => {
                 kernel.header.push(format!("threads {threads}"));
                 kernel.body.extend(declared);
                 let mut lines = Lines::from(self.loaded(&source));
                 lines.extend(stored);
                 kernel.body.block(&head, lines);
             }
-            Way::Async => {
+            PartLoadPath::Async => {
                 kernel.header.push(format!("threads {threads}"));
                 kernel.body.push(format!("let s = shared_tensor({dtype}, [{rows}, {columns}]);"));
                 kernel.body.extend(declared);
@@ -125,7 +130,7 @@ impl Plan {
                 }
                 kernel.body.block(&head, lines);
             }
-            Way::Ring | Way::Roles => {
+            PartLoadPath::Ring | PartLoadPath::Roles => {
                 kernel.body.push(format!(
                     "let s = shared_tensor({dtype}, [{rows}, {columns}, {stages}]);\nlet ring = pipeline({stages});"
                 ));
@@ -136,7 +141,7 @@ impl Plan {
                 read.push(self.loaded("s[.., .., q]"));
                 read.push("ring.release();");
                 read.extend(stored);
-                if way == Way::Ring {
+                if path == PartLoadPath::Ring {
                     kernel.header.push(format!("threads {threads}"));
                     kernel.body.extend(declared);
                     let mut lines = fill;

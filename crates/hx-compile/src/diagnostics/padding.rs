@@ -9,7 +9,7 @@ use hx_dtype::{AtomicOp, DType, Operator};
 use hx_lower::Lowered;
 
 use super::Places;
-use crate::padding::{Edge, Mixture, Way, padded_program};
+use crate::padding::{Edge, Mixture, PaddingConsumer, padded_program};
 
 /// Returns a diagnostic for each result of an instance that padding enters.
 pub(super) fn results(places: &Places<'_>) -> Vec<Diagnostic> {
@@ -39,15 +39,17 @@ fn diagnostic(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: 
     let at = places.op(lowered, mixture.op).unwrap_or_else(|| places.kernel());
     let (file, range) = at;
     let called = called(places, at);
-    let subject = match mixture.way {
-        Way::Reduce { operator, axis } => format!("`{}` along axis {axis} reads", operator.name()),
-        Way::Scan { axis } => format!("`{called}` along axis {axis} reads"),
-        Way::Product => "this product adds up".to_owned(),
-        Way::Atomic(_) => format!("`{called}` gives elements of memory"),
-        Way::Cluster => "this sum over the cluster adds up".to_owned(),
-        Way::Rounds => "the rounds of the loop combine elements with".to_owned(),
-        Way::Elements(operator) => format!("`{}` compares elements with", operator.name()),
-        Way::Index => "an element is picked by".to_owned(),
+    let subject = match mixture.consumer {
+        PaddingConsumer::Reduce { operator, axis } => {
+            format!("`{}` along axis {axis} reads", operator.name())
+        }
+        PaddingConsumer::Scan { axis } => format!("`{called}` along axis {axis} reads"),
+        PaddingConsumer::Product => "this product adds up".to_owned(),
+        PaddingConsumer::Atomic(_) => format!("`{called}` gives elements of memory"),
+        PaddingConsumer::Cluster => "this sum over the cluster adds up".to_owned(),
+        PaddingConsumer::Rounds => "the rounds of the loop combine elements with".to_owned(),
+        PaddingConsumer::Elements(operator) => format!("`{}` compares elements with", operator.name()),
+        PaddingConsumer::Index => "an element is picked by".to_owned(),
     };
     let value = match mixture.value.shown() {
         Some(value) => format!("which is {value} here"),
@@ -74,7 +76,10 @@ fn diagnostic(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: 
         Some(fix) => found = found.with_fix(fix),
         None => found = found.help(advice(mixture)),
     }
-    if mixture.value.is(0.0) && matches!(mixture.way, Way::Reduce { .. }) && mixture.at == mixture.edge.load {
+    if mixture.value.is(0.0)
+        && matches!(mixture.consumer, PaddingConsumer::Reduce { .. })
+        && mixture.at == mixture.edge.load
+    {
         found = found.help("`pad: 0` in the view says that zeros are meant");
     }
     found
@@ -147,27 +152,34 @@ fn neutral(mixture: &Mixture) -> Option<String> {
         Operator::Or if dtype == DType::Bool => Some("padding of false changes no `any`".to_owned()),
         _ => None,
     };
-    match mixture.way {
-        Way::Reduce { operator, .. } | Way::Elements(operator) => of_operator(operator),
-        Way::Product => Some(
+    match mixture.consumer {
+        PaddingConsumer::Reduce { operator, .. } | PaddingConsumer::Elements(operator) => {
+            of_operator(operator)
+        }
+        PaddingConsumer::Product => Some(
             "padding of 0 in both operands, or of 0 in one and of finite numbers in the other, adds nothing"
                 .to_owned(),
         ),
-        Way::Atomic(AtomicOp::Add) | Way::Cluster => of_operator(Operator::Add),
-        Way::Atomic(AtomicOp::Max) => of_operator(Operator::Max),
-        Way::Atomic(AtomicOp::Min) => of_operator(Operator::Min),
-        Way::Index => Some("an index outside of the tensor, such as -1, picks no element".to_owned()),
-        Way::Scan { .. } | Way::Atomic(_) | Way::Rounds => None,
+        PaddingConsumer::Atomic(AtomicOp::Add) | PaddingConsumer::Cluster => of_operator(Operator::Add),
+        PaddingConsumer::Atomic(AtomicOp::Max) => of_operator(Operator::Max),
+        PaddingConsumer::Atomic(AtomicOp::Min) => of_operator(Operator::Min),
+        PaddingConsumer::Index => {
+            Some("an index outside of the tensor, such as -1, picks no element".to_owned())
+        }
+        PaddingConsumer::Scan { .. } | PaddingConsumer::Atomic(_) | PaddingConsumer::Rounds => None,
     }
 }
 
 /// Returns advice for a mixture that no fix removes.
 fn advice(mixture: &Mixture) -> String {
-    let axis = match mixture.way {
-        Way::Reduce { axis, .. } | Way::Scan { axis } => axis,
-        Way::Product | Way::Atomic(_) | Way::Cluster | Way::Rounds | Way::Elements(_) | Way::Index => {
-            mixture.region.axes().first().copied().unwrap_or(0)
-        }
+    let axis = match mixture.consumer {
+        PaddingConsumer::Reduce { axis, .. } | PaddingConsumer::Scan { axis } => axis,
+        PaddingConsumer::Product
+        | PaddingConsumer::Atomic(_)
+        | PaddingConsumer::Cluster
+        | PaddingConsumer::Rounds
+        | PaddingConsumer::Elements(_)
+        | PaddingConsumer::Index => mixture.region.axes().first().copied().unwrap_or(0),
     };
     format!(
         "`where` with a condition on `index(…, {axis})` replaces the padding; `pad:` in the view gives it another value"

@@ -3,7 +3,7 @@
 use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SourceFile, TextRange, codes};
 use hx_lower::Lowered;
 use hx_sync::protocol::{
-    Blocked, Cause, Deed, Fault, Fix as Change, FixAt, FixWith, Kind, LEVEL, Rounds, Want,
+    Blocked, Cause, Fault, Fix as Change, FixAt, FixWith, Kind, LEVEL, RaceAccess, Rounds, Want,
 };
 use hx_tile::{OpId, OpKind, SyncOp, TensorId};
 
@@ -337,16 +337,16 @@ impl Teller<'_> {
     fn race(
         self,
         tensor: TensorId,
-        earlier: Deed,
-        later: Deed,
+        earlier: RaceAccess,
+        later: RaceAccess,
         cause: Cause,
         pipe: Option<u32>,
     ) -> Diagnostic {
         let name = self.tensor(tensor);
-        let verb = |deed: Deed| if deed.write { "written" } else { "read" };
+        let verb = |race_access: RaceAccess| if race_access.write { "written" } else { "read" };
         let pipe = pipe.map(|pipe| self.pipe(pipe)).unwrap_or_default();
         // The operation at which the mistake is made comes first.
-        let used = Deed::used(earlier, later);
+        let used = RaceAccess::used(earlier, later);
         let fill = if used == later { earlier } else { later };
         // The earlier operation is still under way when the later one accesses the tensor.
         let under_way = |code, when: &str, begun: &str| {

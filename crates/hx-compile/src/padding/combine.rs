@@ -4,7 +4,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Atom, Expr, Symbol};
 use hx_tile::{Op, Operand, Scalar, TensorId};
 
-use super::Way;
+use super::PaddingConsumer;
 use super::elementwise::Inputs;
 use super::number::{Number, is_neutral};
 use super::region::{Region, along};
@@ -44,11 +44,11 @@ impl<'a> Walk<'a> {
                 continue;
             }
             if pad.repeats || !is_neutral(operator, &pad.value, &state.data) {
-                let way = Way::Reduce { operator, axis };
+                let consumer = PaddingConsumer::Reduce { operator, axis };
                 match pad.mixed {
                     // The first operation that padding enters is the cause.
-                    Some((first, way)) => self.report(first, way, pad, shape),
-                    None => self.report(op.id, way, pad, shape),
+                    Some((first, consumer)) => self.report(first, consumer, pad, shape),
+                    None => self.report(op.id, consumer, pad, shape),
                 }
                 continue;
             }
@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
         }
         let follows = pad.region.direction(axis) == Some(1);
         let kept = self.keeps(operator, (values, data), follows, shape) || values.iter().any(|v| v.meant);
-        let way = Way::Scan { axis };
+        let consumer = PaddingConsumer::Scan { axis };
         if kept && follows {
             for state in scanned.iter_mut() {
                 let value = Number { padding: true, ..state.data };
@@ -154,10 +154,10 @@ impl<'a> Walk<'a> {
         } else if follows {
             for state in scanned.iter_mut() {
                 let value = unknown(state);
-                state.add(Pad { mixed: pad.mixed.or(Some((op.id, way))), ..pad.with(value, op.id) });
+                state.add(Pad { mixed: pad.mixed.or(Some((op.id, consumer))), ..pad.with(value, op.id) });
             }
         } else if !kept {
-            self.report(op.id, way, pad, shape);
+            self.report(op.id, consumer, pad, shape);
         }
     }
 
@@ -235,7 +235,7 @@ impl<'a> Walk<'a> {
             for pad in own.pads.iter().filter(|pad| is_along_k(pad)) {
                 let value = self.at(other, &pad.region).0;
                 if !times(&pad.value, &value).is(0.0) {
-                    self.report(op.id, Way::Product, pad, &all);
+                    self.report(op.id, PaddingConsumer::Product, pad, &all);
                 }
             }
         }
@@ -271,7 +271,7 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 if moves && pad.value.padding {
-                    self.report(op.id, Way::Cluster, pad, shape);
+                    self.report(op.id, PaddingConsumer::Cluster, pad, shape);
                     continue;
                 }
                 let value = if pad.value.is(0.0) { pad.value } else { Number::any(summed.data.dtype) };

@@ -6,7 +6,7 @@ use hx_index::{Expr, Symbol};
 use hx_tile::{Control, OpId, Rounds, Stmt, TensorId, TileProgram};
 
 use super::region::{axis_of, variable};
-use super::{Mixture, Way};
+use super::{Mixture, PaddingConsumer};
 
 /// The most elements and rounds that are counted one by one.
 const MOST: u64 = 1 << 22;
@@ -18,10 +18,14 @@ impl Mixture {
     /// Returns the number of padded elements that enter one element of the operation's result; the largest such number if the
     /// results differ. `env` has the dimensions and the index of the block. `None` if the number depends on data.
     pub(crate) fn count(&self, program: &TileProgram, env: Env<'_>) -> Option<u64> {
-        let combined = match self.way {
-            Way::Reduce { axis, .. } | Way::Scan { axis } => Some(axis),
-            Way::Product => self.region.axes().last().copied(),
-            Way::Atomic(_) | Way::Cluster | Way::Rounds | Way::Elements(_) | Way::Index => None,
+        let combined = match self.consumer {
+            PaddingConsumer::Reduce { axis, .. } | PaddingConsumer::Scan { axis } => Some(axis),
+            PaddingConsumer::Product => self.region.axes().last().copied(),
+            PaddingConsumer::Atomic(_)
+            | PaddingConsumer::Cluster
+            | PaddingConsumer::Rounds
+            | PaddingConsumer::Elements(_)
+            | PaddingConsumer::Index => None,
         };
         let symbols: BTreeSet<Symbol> = self.region.symbols();
         let counters: Vec<Symbol> = symbols

@@ -6,7 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Map, Op, Scalar, TensorId};
 
-use super::Way;
+use super::PaddingConsumer;
 use super::number::Number;
 use super::region::{Ground, Region, along};
 use super::tensor_state::{Form, Pad, TensorState};
@@ -94,16 +94,18 @@ impl<'a> Walk<'a> {
         // The result repeats elements only if it is the value of this input, or if no other input is involved.
         let repeats = pad.repeats && (same == Some(i) || inputs.len() == 1);
         let others: Vec<usize> = (0..inputs.len()).filter(|k| legit[*k]).collect();
-        let way = match &map.value {
+        let consumer = match &map.value {
             _ if others.is_empty() => None,
             Scalar::Apply { operator: operator @ (Operator::Max | Operator::Min), .. } => {
-                Some(Way::Elements(*operator))
+                Some(PaddingConsumer::Elements(*operator))
             }
-            _ if others.iter().any(|k| map.inputs[*k] == map.dst) => Some(Way::Rounds),
-            _ if map.inputs[i] == map.dst && self.moves(&pad.region) => Some(Way::Rounds),
+            _ if others.iter().any(|k| map.inputs[*k] == map.dst) => Some(PaddingConsumer::Rounds),
+            _ if map.inputs[i] == map.dst && self.moves(&pad.region) => Some(PaddingConsumer::Rounds),
             _ => None,
         };
-        let now = way.filter(|_| number.padding && !number.meant && !pad.value.meant).map(|way| (op.id, way));
+        let now = consumer
+            .filter(|_| number.padding && !number.meant && !pad.value.meant)
+            .map(|consumer| (op.id, consumer));
         let mixed = pad.mixed.filter(|_| number.padding).or(now);
         let carried = others.iter().flat_map(|k| inputs[*k].carried.iter().copied()).collect();
         Some(Pad { mixed, repeats, carried, ..pad.with(number, op.id) })

@@ -4,7 +4,7 @@ use hx_dtype::{AtomicOp, Operator};
 use hx_index::Expr;
 use hx_tile::{Atomic, Base, Op, TensorId, View};
 
-use super::Way;
+use super::PaddingConsumer;
 use super::number::{Number, is_neutral};
 use super::region::Region;
 use super::tensor_state::{Pad, TensorState};
@@ -19,13 +19,13 @@ impl<'a> Walk<'a> {
         self.scattered(op, (&state, &shape), dst, combine);
         for pad in &state.pads {
             let enters = |value: &Number| combine.is_some_and(|combine| !leaves(combine, value));
-            let way = match (pad.mixed, combine) {
-                (Some((first, way)), _) => (first, way),
-                (None, Some(combine)) if enters(&pad.value) => (op.id, Way::Atomic(combine)),
+            let consumer = match (pad.mixed, combine) {
+                (Some((first, consumer)), _) => (first, consumer),
+                (None, Some(combine)) if enters(&pad.value) => (op.id, PaddingConsumer::Atomic(combine)),
                 (None, _) => continue,
             };
             if !self.is_beyond(dst, &pad.region) {
-                self.report(way.0, way.1, pad, &shape);
+                self.report(consumer.0, consumer.1, pad, &shape);
             }
         }
     }
@@ -53,7 +53,7 @@ impl<'a> Walk<'a> {
                 if combine.is_some_and(|combine| leaves(combine, &value)) {
                     continue;
                 }
-                self.report(op.id, Way::Index, pad, shape);
+                self.report(op.id, PaddingConsumer::Index, pad, shape);
             }
         }
     }
@@ -96,11 +96,11 @@ impl<'a> Walk<'a> {
         let Some(memory) = atomic.memory.base.tensor() else { return };
         let mut now = TensorState { pads: Vec::new(), form: None, ..state.clone() };
         now.data = Number::any(self.dtype(memory));
-        let way = (op.id, Way::Atomic(atomic.op));
+        let consumer = (op.id, PaddingConsumer::Atomic(atomic.op));
         let enters = |pad: &&Pad| pad.mixed.is_some() || !leaves(atomic.op, &pad.value);
         for pad in state.pads.iter().filter(enters) {
             let unknown = Number { padding: true, ..now.data };
-            now.add(Pad { mixed: pad.mixed.or(Some(way)), ..pad.with(unknown, op.id) });
+            now.add(Pad { mixed: pad.mixed.or(Some(consumer)), ..pad.with(unknown, op.id) });
         }
         if atomic.memory.picked.is_none() {
             let old = self.state_of(memory);
@@ -121,8 +121,8 @@ impl<'a> Walk<'a> {
     /// elements.
     pub(crate) fn check_parts(&mut self, state: &TensorState, shape: &[i64]) {
         for pad in &state.pads {
-            if let (Some((first, way)), true) = (pad.mixed, pad.region.axes().is_empty()) {
-                self.report(first, way, pad, shape);
+            if let (Some((first, consumer)), true) = (pad.mixed, pad.region.axes().is_empty()) {
+                self.report(first, consumer, pad, shape);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{OpId, ParamId, TensorId, TileProgram};
 
-use super::Way;
+use super::PaddingConsumer;
 use super::number::Number;
 use super::region::{Region, earlier};
 
@@ -46,7 +46,7 @@ pub(crate) struct Pad {
     /// Whether the elements have this value on every path.
     pub(crate) certain: bool,
     /// The operation that combined elements of the tensor with the padding, which is no neutral element; `None` if none has.
-    pub(crate) mixed: Option<(OpId, Way)>,
+    pub(crate) mixed: Option<(OpId, PaddingConsumer)>,
     /// Whether each element repeats one of the tensor, as the sums behind the last element of a scan do.
     pub(crate) repeats: bool,
     /// As [`TensorState::carried`], for these elements.

@@ -14,7 +14,7 @@ use super::number::Number;
 use super::region::{Ground, Region};
 use super::rings::{Filled, Rings};
 use super::tensor_state::{Edge, Pad, Replace, State, TensorState, change, join};
-use super::{Followed, Mixture, Way};
+use super::{Followed, Mixture, PaddingConsumer};
 
 /// The most passes over a loop. A pass beyond the second makes what is known of a symbol or of bounds coarser, so few are needed.
 const PASSES: usize = 8;
@@ -28,7 +28,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) lowered: &'a Lowered,
     pub(crate) ground: Ground,
     pub(crate) state: State,
-    found: BTreeMap<(OpId, Way, Edge), Mixture>,
+    found: BTreeMap<(OpId, PaddingConsumer, Edge), Mixture>,
     /// For each loop, by the address of its body, the state before it and the state after it in the last pass.
     known: HashMap<usize, (State, State)>,
     /// The number of loops around.
@@ -80,20 +80,20 @@ impl<'a> Walk<'a> {
     }
 
     /// Records that padding enters a result.
-    pub(crate) fn report(&mut self, op: OpId, way: Way, pad: &Pad, shape: &[i64]) {
+    pub(crate) fn report(&mut self, op: OpId, consumer: PaddingConsumer, pad: &Pad, shape: &[i64]) {
         if !self.ground.is_decided() {
             return;
         }
         let mixture = Mixture {
             op,
-            way,
+            consumer,
             edge: pad.edge,
             value: pad.value,
             at: pad.at,
             region: pad.region.clone(),
             shape: shape.to_vec(),
         };
-        self.found.entry((op, way, pad.edge)).or_insert(mixture);
+        self.found.entry((op, consumer, pad.edge)).or_insert(mixture);
     }
 
     pub(crate) fn shape(&self, tensor: TensorId) -> &'a [i64] {
@@ -363,7 +363,7 @@ impl<'a> Walk<'a> {
             };
             if tensor_state.pads.iter().any(moves) {
                 for pad in Rc::make_mut(tensor_state).pads.iter_mut().filter(|pad| moves(pad)) {
-                    pad.mixed = Some((pad.at, Way::Rounds));
+                    pad.mixed = Some((pad.at, PaddingConsumer::Rounds));
                 }
             }
         }

@@ -29,7 +29,7 @@ pub enum Kind {
     /// A turn is passed on although the next group has not taken the last one.
     Repassed { pass: OpId, turns: u32 },
     /// Two accesses to a shared tensor that nothing orders. `pipe`: one of them fills a stage.
-    Race { tensor: TensorId, earlier: Deed, later: Deed, cause: Cause, pipe: Option<u32> },
+    Race { tensor: TensorId, earlier: RaceAccess, later: RaceAccess, cause: Cause, pipe: Option<u32> },
     /// An operand of a product is used while the product is in flight. `release`: the stage that holds it is given back.
     InFlight { product: OpId, later: OpId, tensor: TensorId, write: bool, release: bool },
     /// Two paths through the program bring different numbers of bytes to a stage: `bytes` at `acquire`, and `expected` at
@@ -43,9 +43,9 @@ pub enum Kind {
     Gone { copy: OpId },
 }
 
-/// A side of a race.
+/// One of the two accesses of a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deed {
+pub struct RaceAccess {
     pub op: OpId,
     pub write: bool,
 }
@@ -148,9 +148,9 @@ pub enum FixWith {
     Pass(u32),
 }
 
-impl Deed {
+impl RaceAccess {
     /// Returns the use of a stage; the other access fills it.
-    pub fn used(earlier: Deed, later: Deed) -> Deed {
+    pub fn used(earlier: RaceAccess, later: RaceAccess) -> RaceAccess {
         if earlier.write && !later.write { later } else { earlier }
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use hx_tile::OpId;
 
 use super::launch::Launch;
-use super::{Act, Cause, Deed, Fault, Fix, FixAt, FixWith, Key, Kind, Protocol, Stmt, Verdict, Want, follow};
+use super::{
+    Act, Cause, Fault, Fix, FixAt, FixWith, Key, Kind, Protocol, RaceAccess, Stmt, Verdict, Want, follow,
+};
 
 /// The most changes that are tried for one fault.
 const TRIED: usize = 24;
@@ -82,11 +84,11 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
                 // A later use of the same stage may follow the release too.
                 let uses = all.iter().filter_map(|kind| match kind {
                     Kind::Race { earlier, later, cause: Cause::AfterRelease(of), .. } if of == release => {
-                        Some(Deed::used(*earlier, *later).op)
+                        Some(RaceAccess::used(*earlier, *later).op)
                     }
                     _ => None,
                 });
-                let uses: BTreeSet<OpId> = uses.chain([Deed::used(*earlier, *later).op]).collect();
+                let uses: BTreeSet<OpId> = uses.chain([RaceAccess::used(*earlier, *later).op]).collect();
                 let moved = |after| Fix { at: FixAt::Move { op: *release, after }, with: Vec::new() };
                 uses.into_iter().rev().map(moved).collect()
             }

@@ -5,7 +5,7 @@ use hx_target::{GemmRow, Target};
 
 use super::super::super::program::{Range, bounds, exact};
 use super::super::sheet::Sheet;
-use super::plan::{Along, Form, Held, Length, Out, Plan, Release, Source, Task, Trips, Walk, Work};
+use super::plan::{Along, Form, LeftOperand, Length, Out, Plan, Release, Source, Task, Trips, Walk, Work};
 use super::work::Scope;
 
 /// Bytes of shared memory that stages may take, and that results may take beside them.
@@ -57,23 +57,23 @@ pub(crate) fn product(sheet: &mut Sheet) -> Plan {
     let (bm, bk) = (64 * groups, step * sheet.choices.pick(&[1, 2, 2, 4]));
     let bk = bk.min(128 * 8 / i64::from(a.bits()));
     let [rows, columns, steps] = [3, 3, 6].map(|most| sheet.choices.between(1, most));
-    let held = match sheet.choices.below(8) {
-        5 | 6 => Held::Registers,
+    let left = match sheet.choices.below(8) {
+        5 | 6 => LeftOperand::Registers,
         7 if matches!(a, DType::F16 | DType::Bf16) => {
-            Held::Widened(sheet.choices.pick(&[DType::I8, DType::U8, DType::I4, DType::U4]))
+            LeftOperand::Widened(sheet.choices.pick(&[DType::I8, DType::U8, DType::I4, DType::U4]))
         }
-        _ => Held::Shared,
+        _ => LeftOperand::Shared,
     };
     let walk = walk(sheet);
     let clustered = matches!(walk, Walk::Pairs { .. });
     let trips = if clustered { even_trips(sheet, steps) } else { trips(sheet, steps) };
-    let second = (held == Held::Shared && bn <= 96 && sheet.choices.percent(20))
+    let second = (left == LeftOperand::Shared && bn <= 96 && sheet.choices.percent(20))
         .then(|| sheet.choices.pick(&[1, 2, -1]));
-    let flight = match held {
-        Held::Shared => sheet.choices.below(3) as i64,
+    let flight = match left {
+        LeftOperand::Shared => sheet.choices.below(3) as i64,
         _ => sheet.choices.below(2) as i64,
     };
-    let stored = if let Held::Widened(narrow) = held { narrow } else { a };
+    let stored = if let LeftOperand::Widened(narrow) = left { narrow } else { a };
     let turned = [(a, stored), (b, b)]
         .map(|(dtype, stored)| dtype.bits() == 16 && stored.bits() >= 8 && sheet.choices.percent(40));
     let (m, n) = (ragged(sheet, [rows, bm], stored, turned[0]), ragged(sheet, [columns, bn], b, turned[1]));
@@ -98,7 +98,7 @@ pub(crate) fn product(sheet: &mut Sheet) -> Plan {
     };
     plan.sources = sources(sheet, &plan, &[(stored, turned[0]), (b, turned[1])], second.is_some());
     bound(&mut plan, most(sums, a), second);
-    let work = Work::Product { sums, held, flight, second };
+    let work = Work::Product { sums, left, flight, second };
     shape(sheet, &mut plan, groups, flight > 1);
     let total = total(&plan, second);
     plan.works = vec![task(sheet, &plan, work, total)];

@@ -75,7 +75,7 @@ pub(crate) enum Work {
     /// A product of two sources.
     Product {
         sums: DType,
-        held: Held,
+        left: LeftOperand,
         /// The steps whose products may be in flight at once. With 0 the product is a `gemm`. With 1 a step waits for its own
         /// products, with 2 for those of the step before.
         flight: i64,
@@ -96,9 +96,9 @@ pub(crate) enum Work {
     Carry { dtype: DType },
 }
 
-/// The memory of a product's left operand.
+/// The left operand of a product, by the memory that it is read from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Held {
+pub(crate) enum LeftOperand {
     Shared,
     Registers,
     /// From a narrower type, through registers.

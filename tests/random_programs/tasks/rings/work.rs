@@ -4,7 +4,7 @@ use hx_dtype::DType;
 
 use super::super::super::write::number;
 use super::super::sheet::Lines;
-use super::plan::{Form, Held, Plan, Release, Source, Task, Work};
+use super::plan::{Form, LeftOperand, Plan, Release, Source, Task, Work};
 
 /// Less than every element of a tile.
 pub(crate) const LOWEST: i64 = -100;
@@ -90,7 +90,7 @@ impl Plan {
     }
 
     fn product(&self, task: &Task, scope: Scope) -> Steps {
-        let Work::Product { sums, held, flight, second } = &task.work else {
+        let Work::Product { sums, left: operand, flight, second } = &task.work else {
             unreachable!("it is a product")
         };
         let [mut declared, mut begin, mut reads, mut end] = [(); 4].map(|()| Lines::default());
@@ -101,13 +101,13 @@ impl Plan {
             begin.push(format!("fill({name}, {});", number(0, *sums)));
         }
         let a = self.staged(&self.sources[0], scope);
-        let left = match held {
-            Held::Shared => a,
-            Held::Registers => {
+        let left = match operand {
+            LeftOperand::Shared => a,
+            LeftOperand::Registers => {
                 reads.push(format!("let a = load({a});"));
                 "a".to_owned()
             }
-            Held::Widened(_) => {
+            LeftOperand::Widened(_) => {
                 let wide = self.sources[1].dtype;
                 reads.push(format!("let a = cast(load({a}), {wide});"));
                 "a".to_owned()

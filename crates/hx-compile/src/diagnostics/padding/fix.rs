@@ -12,7 +12,7 @@ use hx_syntax::ast::{self, AstNode};
 use hx_tile::{Control, Leaf, Map, OpId, OpKind, Scalar, Stmt, TensorId, TileProgram};
 
 use super::super::{Places, calls};
-use crate::padding::{Mixture, Way, along, axis_of, follow, literal};
+use crate::padding::{Mixture, PaddingConsumer, along, axis_of, follow, literal};
 
 /// Returns the edit that keeps padding out of a result: `pad:` of the view, else a mask of the operand; `None` if neither
 /// helps.
@@ -26,16 +26,16 @@ fn values(mixture: &Mixture, dtype: DType) -> Vec<f64> {
         true => (f64::NEG_INFINITY, f64::INFINITY),
         false => (dtype.min_value(), dtype.max_value()),
     };
-    let first = match mixture.way {
-        Way::Reduce { operator, .. } | Way::Elements(operator) => match operator {
+    let first = match mixture.consumer {
+        PaddingConsumer::Reduce { operator, .. } | PaddingConsumer::Elements(operator) => match operator {
             Operator::Max => least,
             Operator::Min => most,
             Operator::Mul => 1.0,
             _ => 0.0,
         },
-        Way::Scan { .. } | Way::Rounds => least,
-        Way::Index => -1.0,
-        Way::Product | Way::Atomic(_) | Way::Cluster => 0.0,
+        PaddingConsumer::Scan { .. } | PaddingConsumer::Rounds => least,
+        PaddingConsumer::Index => -1.0,
+        PaddingConsumer::Product | PaddingConsumer::Atomic(_) | PaddingConsumer::Cluster => 0.0,
     };
     let mut all = vec![first];
     for value in [0.0, least, most, 1.0] {
@@ -51,7 +51,7 @@ fn values(mixture: &Mixture, dtype: DType) -> Vec<f64> {
 
 /// Reports whether the changed program has no mixture but those in `all`, and lacks the mixture `without`.
 fn is_better(changed: &Lowered, all: &[Mixture], without: &Mixture) -> bool {
-    let key = |mixture: &Mixture| (mixture.op, mixture.way, mixture.edge);
+    let key = |mixture: &Mixture| (mixture.op, mixture.consumer, mixture.edge);
     let before: BTreeSet<_> = all.iter().map(key).collect();
     let after = follow(changed);
     let is_better = |found| found != key(without) && before.contains(&found);
@@ -133,7 +133,9 @@ fn each_op(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut hx_tile::Op)) {
 
 /// Returns the edit that masks the operand of a reduction or a scan; `None` if no mask helps or can be written.
 fn masked(places: &Places<'_>, lowered: &Lowered, all: &[Mixture], mixture: &Mixture) -> Option<Fix> {
-    let (Way::Reduce { .. } | Way::Scan { .. }) = mixture.way else { return None };
+    let (PaddingConsumer::Reduce { .. } | PaddingConsumer::Scan { .. }) = mixture.consumer else {
+        return None;
+    };
     let op = lowered.program.op(mixture.op)?;
     let range = places.own(lowered, op.origin)?;
     let file = places.kernel().0;
@@ -185,7 +187,9 @@ impl Inside {
     /// otherwise `None`.
     fn of(places: &Places<'_>, lowered: &Lowered, mixture: &Mixture) -> Option<Inside> {
         let [e] = &mixture.region.0[..] else { return None };
-        let (Way::Reduce { axis, .. } | Way::Scan { axis }) = mixture.way else { return None };
+        let (PaddingConsumer::Reduce { axis, .. } | PaddingConsumer::Scan { axis }) = mixture.consumer else {
+            return None;
+        };
         let own = [Atom::Symbol(along(axis))];
         let (_, step) = e.terms().find(|(monomial, _)| **monomial == own)?;
         let rest = e.clone() - Expr::symbol(along(axis)).scale(step);

@@ -7,7 +7,7 @@ use hx_tile::{OpId, TensorId};
 use super::super::accesses::{Access, By};
 use super::super::knowledge::{Epoch, Knowledge};
 use super::super::script::{Cast, Script, Span, Step, StepKind, Team};
-use super::super::{Cause, Deed, Kind, Role};
+use super::super::{Cause, Kind, RaceAccess, Role};
 use super::{BarrierState, Machine, Product, Queue};
 
 impl Machine<'_> {
@@ -356,11 +356,17 @@ impl Machine<'_> {
             By::Fill { pipe, .. } => Some(pipe),
             By::Threads | By::Atomic | By::Copies | By::Product | By::Store => None,
         });
-        let deed = |access: &Access| Deed { op: access.op, write: access.write };
+        let race_access = |access: &Access| RaceAccess { op: access.op, write: access.write };
         // A fill that the machine ran after a read may come before it as well.
         let swapped = cause == Cause::BeforeWait && matches!(new.by, By::Fill { .. });
         let (earlier, later) = if swapped { (new, old) } else { (old, new) };
-        Kind::Race { tensor: new.span.tensor, earlier: deed(earlier), later: deed(later), cause, pipe }
+        Kind::Race {
+            tensor: new.span.tensor,
+            earlier: race_access(earlier),
+            later: race_access(later),
+            cause,
+            pipe,
+        }
     }
 
     /// Finds out why a use of a stage and a fill of the stage are not ordered.

@@ -2,7 +2,7 @@
 
 /// A program of which a fix uncovers another mistake.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct UncoveredMistake {
     /// The program's name. For a text in a Rust file only the file is compared, since the line may have changed.
     program: &'static str,
     /// The code of the mended finding.
@@ -12,30 +12,30 @@ pub(super) struct Known {
     hides: &'static str,
 }
 
-pub(super) const KNOWN: &[Known] = &[
-    Known {
+pub(super) const UNCOVERED: &[UncoveredMistake] = &[
+    UncoveredMistake {
         program: "crates/hx-hir/src/tests/names.rs:111",
         code: "HX0103",
         hides: "the file has the other import as well",
     },
-    Known {
+    UncoveredMistake {
         program: "crates/hx-ide/src/tests/actions.rs:32",
         code: "HX0101",
         hides: "`copy` of tensors whose extents a launch decides",
     },
-    Known {
+    UncoveredMistake {
         program: "crates/hx/tests/integration/build.rs:303",
         code: "HX0101",
         hides: "the tensor that is filled is not `mut`",
     },
-    Known {
+    UncoveredMistake {
         program: "crates/hx-hir/src/tests/words.rs:188",
         code: "HX0202",
         hides: "the call lacks an argument",
     },
 ];
 
-impl Known {
+impl UncoveredMistake {
     pub(super) fn is(&self, program: &str, code: &str) -> bool {
         let file = |name: &'_ str| name.rsplit_once(':').map_or(name.to_owned(), |(file, _)| file.to_owned());
         (program == self.program || program.contains(".rs:") && file(program) == file(self.program))
