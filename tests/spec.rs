@@ -167,11 +167,11 @@ fn met(assertion: &Assertion, place: Place, facts: &Facts, told: &mut [Told]) ->
             is(text, subject.as_ref(), place, &facts.types, |found| found == text)
         }
         Claim::Layout { subject, text } => {
-            is(text, subject.as_ref(), place, &facts.layouts, |found| begins(found, text))
+            is(text, subject.as_ref(), place, &facts.layouts, |found| is_expected(found, text))
         }
         Claim::Instruction(text) => {
             let found = || facts.instructions.iter().filter(|(at, _)| *at == place).map(|(_, text)| text);
-            if found().any(|found| begins(found, text)) {
+            if found().any(|found| is_expected(found, text)) {
                 Ok(())
             } else {
                 Err(expected(text, found().cloned()))
@@ -211,7 +211,7 @@ fn has<'a>(words: &str, texts: impl Iterator<Item = &'a String>) -> Result<(), S
 
 /// Reports whether a text is the expected one. Details behind a comma may be left out: the bytes of an access, the place of a
 /// buffer.
-fn begins(found: &str, wanted: &str) -> bool {
+fn is_expected(found: &str, wanted: &str) -> bool {
     found.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
 }
 

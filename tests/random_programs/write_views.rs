@@ -42,7 +42,7 @@ impl Writer<'_> {
     }
 
     /// Returns the row and the column at which a view begins, as text. With `tile`, block `b` begins `b * tile` rows further.
-    fn begins(&mut self, at: usize, start: Shape, launched: bool, tile: Option<i64>) -> [String; 2] {
+    fn start_of_view(&mut self, at: usize, start: Shape, launched: bool, tile: Option<i64>) -> [String; 2] {
         if launched {
             self.parts.insert("starts at run time");
         }
@@ -79,7 +79,7 @@ impl Writer<'_> {
     ) {
         self.parts.insert("view with a halo");
         let Value { shape, dtype, .. } = value;
-        let [i, j] = self.begins(at, start, launched, of_block.then_some(shape[0]));
+        let [i, j] = self.start_of_view(at, start, launched, of_block.then_some(shape[0]));
         let x = self.viewed(at, value, extent);
         let text = pad.map_or(String::new(), |pad| format!(", pad: {}", number(pad, dtype)));
         self.emit(format!(
@@ -106,7 +106,7 @@ impl Writer<'_> {
         let View::Windows { extent, start, launched, size, stride, dilation, range } = view else { return };
         self.parts.insert("windows");
         let shape = value.shape;
-        let [i, j] = self.begins(at, *start, *launched, None);
+        let [i, j] = self.start_of_view(at, *start, *launched, None);
         let x = self.viewed(at, Value { range: *range, ..value }, *extent);
         let ld = format!("n{at}");
         let strides = format!("({stride} * {ld}, {stride}, {dilation} * {ld}, {dilation})");
@@ -128,7 +128,7 @@ impl Writer<'_> {
     fn pixels(&mut self, at: usize, value: Value, [extent, start, tile]: [Shape; 3], launched: bool) {
         self.parts.insert("modes of several parts");
         let channels = value.shape[1];
-        let [i, j] = self.begins(at, start, launched, None);
+        let [i, j] = self.start_of_view(at, start, launched, None);
         let [h, w] = extent;
         let extents = format!("{h}, {w}, {channels}");
         self.drawn(&format!("x{at}"), &format!("m{at}, n{at}, {channels}"), &extents, value, at + 600);

@@ -135,9 +135,9 @@ impl Default for TestOptions<'_> {
 /// Observes cases while they run. The methods are called on the threads of the cases.
 pub trait Observer: Sync + std::fmt::Debug {
     /// Receives a case before its first statement runs.
-    fn begins(&self, case: &Case);
+    fn case_begins(&self, case: &Case);
     /// Receives the report of a case that has ended.
-    fn ends(&self, report: &CaseReport);
+    fn case_ends(&self, report: &CaseReport);
 }
 
 /// The result of a case.
@@ -380,7 +380,7 @@ pub fn run_tests_on(
                     let turn = at % machines.len().max(1);
                     let (Some(case), Some(machine)) = (cases.get(at), machines.get(turn)) else { return };
                     if let Some(observer) = options.observer {
-                        observer.begins(case);
+                        observer.case_begins(case);
                     }
                     let report = run_with_retries(Run { db: &db, case, machine, options, stop });
                     let report = CaseReport { machine: turn, ..report };
@@ -389,7 +389,7 @@ pub fn run_tests_on(
                         return;
                     }
                     if let Some(observer) = options.observer {
-                        observer.ends(&report);
+                        observer.case_ends(&report);
                     }
                     if options.fail_fast && matches!(report.verdict, Verdict::Failed(_)) {
                         next.store(cases.len(), Ordering::Relaxed);

@@ -418,13 +418,13 @@ pub fn tune<'db>(
     prepared: &Prepared,
     request: &TuneRequest,
     stop: &AtomicBool,
-    told: &(dyn Fn(Progress) + Sync),
+    on_progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<(ShapeResult, Option<String>), TuneError> {
     let Machine::Gpu(gpu) = machine else {
         let error = HostError::new(&codes::NO_GPU, "tuning needs a GPU; the simulator does not time");
         return Err(error.help("`--dry-run` ranks the candidates by their estimates on any machine").into());
     };
     let until = Until { stop, deadline: None };
-    let run = gpu::Run { db, kernel, machine, gpu, prepared, request, until, told };
+    let run = gpu::Run { db, kernel, machine, gpu, prepared, request, until, on_progress };
     run.tuned(&text_hash(db, kernel))
 }

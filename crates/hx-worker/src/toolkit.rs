@@ -169,7 +169,7 @@ impl Places {
         places.of_home(env, library_folders);
         places.add_variables(env, "the loader's path", env.loader_path.iter().cloned());
         places.add_variables(env, "the Python environment on PATH", python_folders(env, "lib").into_iter());
-        places.told(env)
+        places.with_untrusted_project(env)
     }
 
     fn of_programs(env: &SearchEnv) -> Places {
@@ -178,7 +178,7 @@ impl Places {
         places.of_home(env, bin);
         places.add_variables(env, "PATH", env.path.iter().cloned());
         places.add_variables(env, "the Python environment on PATH", python_folders(env, "bin").into_iter());
-        places.told(env)
+        places.with_untrusted_project(env)
     }
 
     /// Adds the folder of the executable and the user's data folder.
@@ -218,7 +218,7 @@ impl Places {
         self.looked_in.push(place.to_owned());
     }
 
-    fn told(mut self, env: &SearchEnv) -> Places {
+    fn with_untrusted_project(mut self, env: &SearchEnv) -> Places {
         if let Some(project) = env.untrusted.as_ref().filter(|_| self.passed_over) {
             let project = project.display();
             self.looked_in.push(format!(

@@ -162,7 +162,7 @@ fn typing(server: &Path, options: &Options) -> Result<(), String> {
     ));
     let mut client = Client::start(server, &[])?;
     let uri = client.open("typed.hx", &text);
-    client.settle()?;
+    client.wait_until_answered()?;
     let mut typist = Typist::new(&mut client, uri, &text, &edited)?;
     typist.type_keys(&mut client, options, "hints", |_| WHOLE)?;
     say(&format!("{} of {} states were typed halfway", typist.broken, options.edits));
@@ -229,13 +229,13 @@ impl Typist {
             self.press(client, key);
             client.ask_hints(&self.uri, subject, shown(self.line));
         }
-        client.settle()?;
+        client.wait_until_answered()?;
         self.memory.insert(self.edits, client.memory());
         // Remove the rest of the text, so that the next round begins with an empty line.
         if !self.typed.is_empty() {
             self.press(client, &Key { remove: self.typed.len(), insert: String::new() });
         }
-        client.settle()
+        client.wait_until_answered()
     }
 
     fn press(&mut self, client: &mut Client, key: &Key) {
@@ -297,7 +297,7 @@ fn opening(server: &Path) -> Result<(), String> {
         let mut client = Client::start(server, &[])?;
         let uri = client.open("typed.hx", &text);
         client.ask_hints(&uri, "hints", WHOLE);
-        client.settle()?;
+        client.wait_until_answered()?;
         times.push(begin.elapsed());
     }
     times.sort();

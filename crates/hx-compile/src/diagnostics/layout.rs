@@ -48,8 +48,8 @@ pub(super) fn failure(
     // A kernel without a solution does not run, so this is an error whatever the level of the code.
     let found = Diagnostic::new(code, file, range, failure.message.clone());
     let mut found = found.with_severity(Severity::Error);
-    let told = |part: &Part| conflict.is_some_and(|conflict| is_told(conflict, part));
-    for part in failure.parts.iter().filter(|part| !told(part)) {
+    let is_reported = |part: &Part| conflict.is_some_and(|conflict| is_told(conflict, part));
+    for part in failure.parts.iter().filter(|part| !is_reported(part)) {
         found = with_part(found, part, place(part.op, part.tensor));
     }
     if let (Some(lowered), Some(op)) = (lowered, failure.op) {

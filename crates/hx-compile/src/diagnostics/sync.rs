@@ -21,12 +21,12 @@ pub(super) fn findings(
     faults: &[Fault],
 ) -> Vec<Diagnostic> {
     // A fault in the protocol of a pipeline also makes the elements of its stages race: report only the fault.
-    let told = |hazard: &&Hazard| {
+    let is_reported = |hazard: &&Hazard| {
         !faults.is_empty()
             && [hazard.earlier.op, hazard.later.op].iter().any(|op| pipe_of(lowered, *op).is_some())
             || faults.iter().any(|fault| is_race_of(fault, hazard) || needs_barrier(lowered, fault, hazard))
     };
-    let hazards = found.hazards.iter().filter(|hazard| !told(hazard)).map(|found| {
+    let hazards = found.hazards.iter().filter(|hazard| !is_reported(hazard)).map(|found| {
         let unsignalled = found.in_flight.then(|| unsignalled(places, lowered, found.earlier.op)).flatten();
         unsignalled.unwrap_or_else(|| hazard(places, lowered, solution, found))
     });

@@ -21,12 +21,12 @@ pub(super) fn added(
         let choice = solution.choices.get(&product);
         matches!(choice, Some(Choice::Gemm(GemmChoice { b: OperandChoice::Descriptor { .. }, .. })))
     };
-    let told = |op: OpId| {
+    let is_reported = |op: OpId| {
         faults.iter().any(|fault| matches!(fault.kind, Kind::InFlight { later, .. } if later == op))
     };
     let mut waits: BTreeMap<OpId, Vec<Touched>> = BTreeMap::new();
     for touched in Products::of(&lowered.program).touched(&lowered.program) {
-        if is_in_flight(touched.product) && !told(touched.op) {
+        if is_in_flight(touched.product) && !is_reported(touched.op) {
             waits.entry(touched.op).or_default().push(touched);
         }
     }

@@ -105,7 +105,7 @@ impl Number {
             same: self.same.filter(|same| other.same == Some(*same)),
             padding: self.padding || other.padding,
             legit: self.legit && other.legit,
-            told: told(&[self, other]),
+            told: padding_is_told(&[self, other]),
             meant: self.meant && other.meant,
             given: self.given && other.given && bits.is_some(),
             packed: self.packed && other.packed,
@@ -187,7 +187,7 @@ impl Number {
         let kept = kept(operator, args);
         number.same = kept.and_then(|kept| kept.same);
         number.padding = args.iter().any(|arg| arg.padding);
-        number.told = told(args);
+        number.told = padding_is_told(args);
         number.packed = number.told && args.iter().any(|arg| arg.packed);
         // An element to which padding adds nothing is still that element.
         match kept {
@@ -361,7 +361,7 @@ fn quotient(a: &Number, b: &Number) -> (f64, f64) {
 }
 
 /// Reports whether some operand is padding, and the source gives the value of each operand that is.
-fn told(args: &[Number]) -> bool {
+fn padding_is_told(args: &[Number]) -> bool {
     let mut padded = args.iter().filter(|arg| arg.padding);
     args.iter().any(|arg| arg.padding) && padded.all(|arg| arg.told)
 }

@@ -113,7 +113,7 @@ impl<'r> Stepper<'r> {
                 }
                 self.thread =
                     self.playback.state(self.playback.running()).map_or(0, |state| state.threads[0]);
-                self.settle();
+                self.focus_on_thread();
             }
             Goal::Fault => self.to_end(),
             Goal::Clash { tensor, element, text } => {
@@ -158,7 +158,7 @@ impl<'r> Stepper<'r> {
             self.focus.rank = rank.unwrap_or(self.focus.rank);
             self.thread = place.and_then(|place| place.thread).or(first_waiting).unwrap_or(self.thread);
         }
-        self.settle();
+        self.focus_on_thread();
     }
 
     /// Returns the name of the kernel.
@@ -256,7 +256,7 @@ impl<'r> Stepper<'r> {
     }
 
     /// Focuses on the agent that the thread in focus belongs to at this moment. Roles begin and end between moments.
-    fn settle(&mut self) {
+    fn focus_on_thread(&mut self) {
         if let Some(agent) = self.agent_of(self.thread) {
             self.focus = agent;
         }
@@ -298,7 +298,7 @@ impl<'r> Stepper<'r> {
         if !stopped && forward {
             self.to_end()
         } else {
-            self.settle()
+            self.focus_on_thread()
         }
         stopped
     }
@@ -360,7 +360,7 @@ impl<'r> Stepper<'r> {
         match (stopped, forward) {
             (true, _) => self.set_focus(self.playback.running()),
             (false, true) => self.to_end(),
-            (false, false) => self.settle(),
+            (false, false) => self.focus_on_thread(),
         }
         stopped
     }
@@ -374,7 +374,7 @@ impl<'r> Stepper<'r> {
     /// Goes to the moment after `step` steps.
     pub fn seek(&mut self, step: u64) {
         self.playback.seek(step);
-        self.settle();
+        self.focus_on_thread();
     }
 
     /// Goes to the moment before the next or the previous wanted access to a place, and focuses on its agent and thread.
@@ -398,7 +398,7 @@ impl<'r> Stepper<'r> {
             self.focus = self.playback.running();
             self.thread = thread.filter(|_| self.focus.rank == rank).unwrap_or(found.threads[0]);
         }
-        self.settle();
+        self.focus_on_thread();
         Some(found)
     }
 

@@ -26,7 +26,7 @@ pub(super) struct Run<'r, 'db> {
     pub prepared: &'r Prepared,
     pub request: &'r TuneRequest,
     pub until: Until<'r>,
-    pub told: &'r (dyn Fn(Progress) + Sync),
+    pub on_progress: &'r (dyn Fn(Progress) + Sync),
 }
 
 /// The entrants that have code, as works.
@@ -92,10 +92,10 @@ impl<'db> Run<'_, 'db> {
             baseline: baseline.is_some().then_some(works.steps.len()),
             all: self.request.all,
         };
-        let mut told = |round, done, of| {
-            (self.told)(Progress::Measured { round, rounds: ROUNDS.len(), done, of });
+        let mut on_progress = |round, done, of| {
+            (self.on_progress)(Progress::Measured { round, rounds: ROUNDS.len(), done, of });
         };
-        let raced = race(&field, &mut OnGpu { track, steps }, &mut store, self.until.stop, &mut told)?;
+        let raced = race(&field, &mut OnGpu { track, steps }, &mut store, self.until.stop, &mut on_progress)?;
         Ok((self.result(text, &works, &raced), store.warning.clone()))
     }
 
@@ -122,8 +122,8 @@ impl<'db> Run<'_, 'db> {
             requests.push(request.clone());
         }
         let of = requests.len();
-        let told = |done| (self.told)(Progress::Compiled { done, of });
-        let mut compiled = track.compile(self.db, &requests, &told).into_iter();
+        let on_progress = |done| (self.on_progress)(Progress::Compiled { done, of });
+        let mut compiled = track.compile(self.db, &requests, &on_progress).into_iter();
         let mut works = Works {
             entrants: Vec::new(),
             names: Vec::new(),
@@ -179,7 +179,7 @@ impl<'db> Run<'_, 'db> {
         let reference = track.outputs(&works.steps[works.anchor], &outputs)?;
         let mut wrong = Vec::new();
         for (at, step) in works.steps.iter().enumerate() {
-            (self.told)(Progress::Checked { done: at, of: works.steps.len() });
+            (self.on_progress)(Progress::Checked { done: at, of: works.steps.len() });
             if at == works.anchor {
                 continue;
             }
@@ -188,7 +188,7 @@ impl<'db> Run<'_, 'db> {
                 wrong.push((works.names[at].clone(), error));
             }
         }
-        (self.told)(Progress::Checked { done: works.steps.len(), of: works.steps.len() });
+        (self.on_progress)(Progress::Checked { done: works.steps.len(), of: works.steps.len() });
         if wrong.is_empty() { Ok(()) } else { Err(TuneError::Wrong(wrong)) }
     }
 

@@ -94,7 +94,7 @@ struct Entry {
     baseline: Option<(f64, f64)>,
 }
 
-/// Measures candidates until the fastest is known. `told` receives the round (from 0), the number of its candidates that are
+/// Measures candidates until the fastest is known. `on_progress` receives the round (from 0), the number of its candidates that are
 /// measured, and the number of all of them.
 ///
 /// # Errors
@@ -104,7 +104,7 @@ pub(crate) fn race(
     measurer: &mut dyn Measurer,
     store: &mut Store,
     stop: &AtomicBool,
-    told: &mut dyn FnMut(usize, usize, usize),
+    on_progress: &mut dyn FnMut(usize, usize, usize),
 ) -> Result<Raced, LaunchError> {
     let mut left: Vec<usize> = (0..field.names.len()).collect();
     let mut last: Vec<Option<Entry>> = vec![None; field.names.len()];
@@ -119,7 +119,7 @@ pub(crate) fn race(
             left.iter().copied().filter(|&at| at != field.anchor && !known(at, &of_round)).collect();
         // An anchor without competitors is still measured once.
         let alone = missing.is_empty() && left == [field.anchor] && !known(field.anchor, &of_round);
-        told(round, left.len() - missing.len(), left.len());
+        on_progress(round, left.len() - missing.len(), left.len());
         let batches: Vec<&[usize]> = if alone { vec![&[]] } else { missing.chunks(BATCH).collect() };
         for batch in batches {
             if stop.load(Ordering::Relaxed) {
@@ -132,7 +132,7 @@ pub(crate) fn race(
                 of_round.retain(|(other, _)| *other != at);
                 of_round.push((at, entry));
             }
-            told(round, of_round.len().min(left.len()), left.len());
+            on_progress(round, of_round.len().min(left.len()), left.len());
         }
         of_round.iter().for_each(|(at, entry)| last[*at] = Some(*entry));
         if stopped {

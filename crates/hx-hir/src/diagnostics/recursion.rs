@@ -25,13 +25,13 @@ pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     if standing(at.db, at.item).circle.is_none() {
         return;
     }
-    let told = |expr: ExprId| {
+    let is_reported = |expr: ExprId| {
         let problems =
             if at.in_signature { &signature_types(at.db, at.item).problems } else { return false };
         problems.iter().any(|it| matches!(it, TypeProblem::Recursion { expr: told, .. } if *told == expr))
     };
     for call in calls(at.db, function).into_iter().filter(|call| call.in_signature == at.in_signature) {
-        if told(call.expr) {
+        if is_reported(call.expr) {
             continue;
         }
         match way_back(at.db, call.callee, function) {

@@ -106,7 +106,7 @@ fn copies(solution: &Solution) -> impl Iterator<Item = &CopyChoice> {
 }
 
 /// Reports whether the dotted components of `asked` are the first components of `name`.
-fn begins(name: &str, asked: &str) -> bool {
+fn starts_with_components(name: &str, asked: &str) -> bool {
     name.strip_prefix(asked).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
@@ -114,7 +114,7 @@ fn begins(name: &str, asked: &str) -> bool {
 fn expect_known(own: Target, asked: &str) -> HostResult<()> {
     let own = names_of(own);
     let known = || built_in().iter().chain(&own).map(String::as_str);
-    if known().any(|name| begins(name, asked)) {
+    if known().any(|name| starts_with_components(name, asked)) {
         return Ok(());
     }
     let error = HostError::call(format!("there is no instruction `{asked}` in the catalogue"));
@@ -127,14 +127,14 @@ fn expect_known(own: Target, asked: &str) -> HostResult<()> {
 
 fn supports(target: Target, asked: &str) -> HostResult<CodeAnswer> {
     expect_known(target, asked)?;
-    Ok(CodeAnswer::Bool(names_of(target).iter().any(|name| begins(name, asked))))
+    Ok(CodeAnswer::Bool(names_of(target).iter().any(|name| starts_with_components(name, asked))))
 }
 
 fn uses(target: Target, asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<CodeAnswer> {
     expect_known(target, asked)?;
-    let found = source.emitted.iter().any(|name| begins(name, asked))
-        || forms(solution).iter().any(|form| begins(form, asked))
-        || multicasts(solution).any(|name| begins(&name, asked));
+    let found = source.emitted.iter().any(|name| starts_with_components(name, asked))
+        || forms(solution).iter().any(|form| starts_with_components(form, asked))
+        || multicasts(solution).any(|name| starts_with_components(&name, asked));
     Ok(CodeAnswer::Bool(found))
 }
 
@@ -254,7 +254,9 @@ mod tests {
 
     #[test]
     fn names_begin_with_components() {
-        assert!(begins("ld.global.v4.b32", "ld.global") && begins("ld", "ld"));
-        assert!(!begins("ldfoo.x4", "ld") && !begins("ld.global", "ld.glob"));
+        assert!(
+            starts_with_components("ld.global.v4.b32", "ld.global") && starts_with_components("ld", "ld")
+        );
+        assert!(!starts_with_components("ldfoo.x4", "ld") && !starts_with_components("ld.global", "ld.glob"));
     }
 }

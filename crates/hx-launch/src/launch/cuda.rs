@@ -80,7 +80,7 @@ impl<'a> Launcher<'a> {
             (Some(plan), Some((_, bytes))) => plan.read(program, bytes),
             _ => LogContents::default(),
         };
-        let ((), printed) = self.told(instance, program, &logged).finish(Ok(()))?;
+        let ((), printed) = self.launch_log(instance, program, &logged).finish(Ok(()))?;
         for (position, bytes) in &result.outputs {
             if let Some(BoundParam::Tensor(t)) = bound.params.get(*position) {
                 t.write_back(bytes).map_err(LaunchError::call)?;

@@ -132,7 +132,7 @@ impl<'a> Launcher<'a> {
         let grid = grid_of(cuda_text(db, checked)?, &bound)?;
         let lookup = |s: &Symbol| bound.symbols.get(s).copied();
         let log = LogPlan::new(program, grid.map(u64::from), &lookup).read(program, bytes);
-        self.told(instance, program, &log).finish(Ok(())).map(|((), printed)| printed)
+        self.launch_log(instance, program, &log).finish(Ok(())).map(|((), printed)| printed)
     }
 
     /// Checks a launch as [`hx_host::device::Device::launch`] does, and also that its packed tensors are packed. Solves and

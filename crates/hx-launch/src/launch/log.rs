@@ -34,7 +34,7 @@ impl LaunchLog {
 }
 
 impl<'a> Launcher<'a> {
-    pub(super) fn told(
+    pub(super) fn launch_log(
         &self,
         instance: Instance<'a>,
         program: &ThreadProgram,

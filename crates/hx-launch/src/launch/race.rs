@@ -39,13 +39,13 @@ impl<'l, 'a> Racetrack<'l, 'a> {
         Racetrack { launcher, gpu, memory: Memory::default() }
     }
 
-    /// Solves and compiles launches at the same time, and returns the reason for each that has no code. `told` receives the number
+    /// Solves and compiles launches at the same time, and returns the reason for each that has no code. `on_progress` receives the number
     /// of those that are done; it is called on any thread.
     pub fn compile(
         &self,
         db: &Database,
         requests: &[LaunchRequest],
-        told: &(dyn Fn(usize) + Sync),
+        on_progress: &(dyn Fn(usize) + Sync),
     ) -> Vec<Result<(), LaunchError>> {
         let (machine, until) = (self.launcher.machine, self.launcher.until);
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -67,7 +67,7 @@ impl<'l, 'a> Racetrack<'l, 'a> {
                         let Some(request) = requests.get(at) else { return };
                         // Each position is taken by one thread, which sets its result once.
                         let _ = results[at].set(compile(&db, request));
-                        told(done.fetch_add(1, Ordering::Relaxed) + 1);
+                        on_progress(done.fetch_add(1, Ordering::Relaxed) + 1);
                     }
                 };
                 // Without a thread the others do its work; without any, the results below say so.

@@ -38,11 +38,11 @@ impl<'a> Launcher<'a> {
         self.had_orders |= hx_sim::depends_on_seed(program);
         let mut log = LogContents::default();
         let ran = hx_sim::run_with_log(program, &bound.symbols, &mut arguments, &config, &mut log);
-        let told = self.told(instance, program, &log);
+        let launch_log = self.launch_log(instance, program, &log);
         if let Err(error) = &ran {
             self.faulted = Some((self.launches - 1, error.clone()));
         }
-        let (counted, printed) = told.finish(ran.map_err(|e| self.fault(instance, &e)))?;
+        let (counted, printed) = launch_log.finish(ran.map_err(|e| self.fault(instance, &e)))?;
         let mut old: Vec<&OldLoad> = counted.old.iter().collect();
         old.sort_by_key(|old| old.acquires);
         self.old = old.into_iter().filter_map(|old| self.old_load(instance, old)).collect();

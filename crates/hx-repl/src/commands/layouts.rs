@@ -101,9 +101,11 @@ pub(super) fn emit(session: &mut Session, text: &str, screen: &mut Screen<'_>) -
     match session.work(screen, deadline, move |db, _| shown(db)) {
         Ok(Ok((text, found))) if !found.is_empty() => {
             screen.result(&text);
-            told(session, Ok(Err(EmitError::Found(found))), screen)
+            show_answer(session, Ok(Err(EmitError::Found(found))), screen)
         }
-        answer => told(session, answer.map(|answer| answer.map(|(text, _)| vec![plain(text)])), screen),
+        answer => {
+            show_answer(session, answer.map(|answer| answer.map(|(text, _)| vec![plain(text)])), screen)
+        }
     }
 }
 
@@ -154,7 +156,7 @@ fn of_tensor(
     };
     let deadline = session.deadline();
     let answer = session.work(screen, deadline, move |db, _| work(db));
-    told(session, answer, screen)
+    show_answer(session, answer, screen)
 }
 
 fn solve<'db>(
@@ -169,7 +171,7 @@ fn solve<'db>(
     }
 }
 
-fn told(session: &Session, answer: Result<Answer, Outcome>, screen: &mut Screen<'_>) -> Outcome {
+fn show_answer(session: &Session, answer: Result<Answer, Outcome>, screen: &mut Screen<'_>) -> Outcome {
     match answer {
         Err(outcome) => outcome,
         Ok(Ok(pictures)) => {

@@ -280,7 +280,7 @@ pub(crate) fn uses<'p>(
             let uses_here = ends
                 .map(|(t, reads)| shared::Use::exchange(op, view(), known[t].layout.clone(), reads, trips));
             uses.entry(tensor).or_default().extend(uses_here);
-            let cycles = trips * cost::held_up(target, program.threads_of(op), context.drain);
+            let cycles = trips * cost::exchange_cycles(target, program.threads_of(op), context.drain);
             solution.cost += cycles;
             exchange_cycles.insert(op.id, cycles);
         } else if let (OpKind::Gemm { a, b, .. }, Some(row)) = (&op.kind, rows.get(&op.id)) {

@@ -502,7 +502,7 @@ const EACH_BLOCK: &str = "each block of the cluster copies the whole tile";
 fn explain(program: &TileProgram, buffer: &mut Buffer, uses: &[Use<'_>], options: &[Options]) {
     for (i, (u, Options { usable, barred, unboxed, multicast })) in uses.iter().zip(options).enumerate() {
         let alone = multicast.then(|| EACH_BLOCK.to_owned());
-        let told = |text: String| -> String {
+        let with_reasons = |text: String| -> String {
             [unboxed.clone(), alone.clone(), Some(text)].into_iter().flatten().collect::<Vec<_>>().join("; ")
         };
         let Chosen { op, by, constraint, .. } = &buffer.accesses[i];
@@ -554,7 +554,7 @@ fn explain(program: &TileProgram, buffer: &mut Buffer, uses: &[Use<'_>], options
                 if access.run.width() == 1 { "" } else { "s" }
             )
         };
-        buffer.accesses[i].why = told(with_last_round(text, program, u, access));
+        buffer.accesses[i].why = with_reasons(with_last_round(text, program, u, access));
     }
 }
 

@@ -313,8 +313,9 @@ impl<'p> Ground<'_, 'p> {
             if let Some(None) = routes.get(&op.id) {
                 let exchange = route::exchange_of(context, known, [dst, src], trips);
                 let accesses = context.pool.exchanges.borrow().get(&exchange).copied().unwrap_or(0.0);
-                moved +=
-                    trips * cost::held_up(target, context.program().threads_of(op), context.drain) + accesses;
+                moved += trips
+                    * cost::exchange_cycles(target, context.program().threads_of(op), context.drain)
+                    + accesses;
             }
         }
         // Take back the cycles that the search counted for each access alone.

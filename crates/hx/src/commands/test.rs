@@ -54,7 +54,7 @@ impl Counts {
     }
 
     /// Returns the number of tests with a verdict.
-    fn told(&self) -> usize {
+    fn ended(&self) -> usize {
         self.passed + self.failed + self.skipped
     }
 }
@@ -282,15 +282,15 @@ impl Runner<'_> {
         });
         let running = progress.end();
         self.history = history;
-        let (told, all) = (counts.told(), listing.cases.len() + listing.broken.len());
+        let (ended, all) = (counts.ended(), listing.cases.len() + listing.broken.len());
         if interrupt::requested() {
-            output.remark(&format!("interrupted: {told} of {all} tests ended"));
+            output.remark(&format!("interrupted: {ended} of {all} tests ended"));
             running.iter().for_each(|name| output.remark(&format!("  interrupted in {name}")));
         } else if args.fail_fast && counts.failed > 0 {
-            output.remark(&format!("stopped after a failure: {told} of {all} tests ended"));
+            output.remark(&format!("stopped after a failure: {ended} of {all} tests ended"));
         } else {
             // A case without a report has lost its thread, so it counts as failed.
-            counts.failed += all.saturating_sub(told);
+            counts.failed += all.saturating_sub(ended);
         }
         machine_warnings(&self.machines, output);
         for (reason, count) in &counts.unjudged {
@@ -305,8 +305,8 @@ impl Runner<'_> {
             output.remark(&format!("{} test{s} flaky: failed, then passed", counts.flaky));
         }
         if output.draws() {
-            let s = if told == 1 { "" } else { "s" };
-            output.remark(&format!("{told} test{s} took {}", tell::show_time(begun.elapsed())));
+            let s = if ended == 1 { "" } else { "s" };
+            output.remark(&format!("{ended} test{s} took {}", tell::show_time(begun.elapsed())));
         }
         teller.counts(&counts, begun.elapsed());
         match counts.failed {

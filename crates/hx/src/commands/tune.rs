@@ -229,7 +229,7 @@ impl Session<'_> {
         let of = self.args.shapes.len();
         let heading = if of > 1 { format!("shape {} of {of}: ", at + 1) } else { String::new() };
         let progress = Progress::new(self.output);
-        let told = |step: Step| match step {
+        let on_progress = |step: Step| match step {
             Step::Compiled { done, of } => {
                 progress.show(&format!("{heading}candidates to compile:"), done, of);
             }
@@ -238,7 +238,7 @@ impl Session<'_> {
                 progress.show(&format!("{heading}round {} of {rounds}, candidates:", round + 1), done, of);
             }
         };
-        let tuned = self.job(&self.machines[0], shape).run(&self.loaded.db, &told);
+        let tuned = self.job(&self.machines[0], shape).run(&self.loaded.db, &on_progress);
         progress.clear();
         tuned
     }
@@ -331,7 +331,7 @@ impl Job<'_> {
     ///
     /// # Errors
     /// If the request is invalid, a launch fails, or candidates compute different results.
-    fn run(&self, db: &Database, told: &(dyn Fn(Step) + Sync)) -> Result<Outcome, TuneError> {
+    fn run(&self, db: &Database, on_progress: &(dyn Fn(Step) + Sync)) -> Result<Outcome, TuneError> {
         let Job { machine, request, .. } = *self;
         let kernel = kernel_of(db, self.file, &request.kernel)?;
         let prepared = prepare(db, kernel, machine, self.shape, request)?;
@@ -341,7 +341,7 @@ impl Job<'_> {
             return Ok(Outcome::Ranked(table, prepared.unmeasured(&request.kernel, machine.target().name())));
         }
         let stop: &AtomicBool = crate::interrupt::flag();
-        let (result, warning) = tune(db, kernel, machine, &prepared, request, stop, told)?;
+        let (result, warning) = tune(db, kernel, machine, &prepared, request, stop, on_progress)?;
         Ok(Outcome::Tuned(result, warning))
     }
 }

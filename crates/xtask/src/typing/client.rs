@@ -217,7 +217,7 @@ impl Client {
     }
 
     /// Waits until every change has its diagnostics and every request its answer.
-    pub(super) fn settle(&mut self) -> Result<(), String> {
+    pub(super) fn wait_until_answered(&mut self) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         while !self.versions.is_empty() || !self.questions.is_empty() {
             if Instant::now() > deadline {

@@ -35,7 +35,7 @@ fn measure_one(server: &Path, options: &Options, shape: &str, workspace: &Worksp
     let uri = client.open(path, text);
     let asked = Instant::now();
     client.ask_hints(&uri, "first hints", 0..2 * SHOWN);
-    client.settle()?;
+    client.wait_until_answered()?;
     let first = client.published.iter().find(|message| message.uri == uri).map(|message| message.when);
     let hints = asked + client.answered("first hints").first().copied().unwrap_or_default();
     let all = client.idle()?;
@@ -51,7 +51,7 @@ fn measure_one(server: &Path, options: &Options, shape: &str, workspace: &Worksp
     say(&format!("findings in the open file: {}", last.map_or(0, |message| message.count)));
     client.forget();
     let mut typist = Typist::new(&mut client, uri.clone(), text, &workspace.kernel)?;
-    client.settle()?;
+    client.wait_until_answered()?;
     typist.memory.insert(0, client.memory());
     for (subject, whole) in [("hints of the whole file", true), ("visible hints", false)] {
         client.forget();
@@ -70,7 +70,7 @@ fn measure_one(server: &Path, options: &Options, shape: &str, workspace: &Worksp
         let params =
             json!({ "textDocument": { "uri": uri }, "options": { "tabSize": 4, "insertSpaces": true } });
         client.ask("formatting", "textDocument/formatting", params);
-        client.settle()?;
+        client.wait_until_answered()?;
     }
     quantiles("formatting", client.answered("formatting"));
     say_memory(&typist.memory);

@@ -151,11 +151,11 @@ impl Running {
 }
 
 impl Observer for Progress {
-    fn begins(&self, case: &Case) {
+    fn case_begins(&self, case: &Case) {
         self.state.counts().tests.push(Test { name: case.name.clone(), begun: Instant::now(), told: 0 });
     }
 
-    fn ends(&self, report: &CaseReport) {
+    fn case_ends(&self, report: &CaseReport) {
         {
             let mut running = self.state.counts();
             running.failed += usize::from(matches!(report.verdict, Verdict::Failed(_)));
