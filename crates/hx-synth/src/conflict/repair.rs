@@ -125,10 +125,11 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
                 let Some(gemm) = program.op(op) else { continue };
                 let OpKind::Gemm { c, .. } = &gemm.kind else { continue };
                 let warps = i64::from(program.threads_of(gemm) / program.target.limits.lanes);
-                let ways = arrangements(warps, program.tensor(*c).shape.get(2).copied());
-                let mut ways: Vec<_> = ways.filter(|way| way.iter().product::<i64>() == warps).collect();
-                ways.sort_by_key(|[m, n, _]| ((m - n).abs(), -m));
-                out.extend(ways.into_iter().map(|warps| Repair::Warps { op, warps }));
+                let candidates = arrangements(warps, program.tensor(*c).shape.get(2).copied());
+                let mut candidates: Vec<_> =
+                    candidates.filter(|candidate| candidate.iter().product::<i64>() == warps).collect();
+                candidates.sort_by_key(|[m, n, _]| ((m - n).abs(), -m));
+                out.extend(candidates.into_iter().map(|warps| Repair::Warps { op, warps }));
                 out.push(Repair::FreeWarps(op));
             }
             Claim::Pin(tensor) => pins.push(tensor),

@@ -109,8 +109,8 @@ fn found(
         let (exchanges, selects) = steps(&lanes, row, tensor.dtype);
         Some((Route::Lanes(lanes), cost::lanes(target, threads, row, exchanges, selects)))
     };
-    let ways = matrices.into_iter().chain(lanes());
-    ways.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, cycles)| *cycles < shared)
+    let routes = matrices.into_iter().chain(lanes());
+    routes.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, cycles)| *cycles < shared)
 }
 
 /// Returns the number of exchange instructions of each warp, and the number of selects among their results.

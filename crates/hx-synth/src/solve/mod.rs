@@ -311,8 +311,8 @@ impl Solver<'_> {
     /// The failure of the attempt without moves, if no moves mend it, or `Cancelled`.
     fn mended(&self, still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Draft, Blocked> {
         let blocked = match self.attempt(&[], still, f64::INFINITY) {
-            Ok((draft, ways)) => {
-                let best = self.bettered(draft, ways, still, tries);
+            Ok((draft, candidates)) => {
+                let best = self.bettered(draft, candidates, still, tries);
                 return if self.spills(&best) { self.spread(best, still) } else { Ok(best) };
             }
             Err(blocked) => blocked,
@@ -327,20 +327,20 @@ impl Solver<'_> {
         // unexplored.
         let mut level: Vec<(Vec<Move>, BTreeSet<Move>)> = vec![(Vec::new(), blocked.moves)];
         for _ in 0..best.edits.moves.len().min(DEPTH) {
-            let open = |(moves, ways): &(Vec<Move>, BTreeSet<Move>)| {
-                ways.iter().filter(|way| !moves.contains(way)).count() as u64
+            let open = |(moves, candidates): &(Vec<Move>, BTreeSet<Move>)| {
+                candidates.iter().filter(|candidate| !moves.contains(candidate)).count() as u64
             };
             let mut untried: u64 = level.iter().map(open).sum();
             let mut found = false;
             let mut next = Vec::new();
-            for (moves, ways) in &level {
-                for way in ways.iter().filter(|way| !moves.contains(way)) {
+            for (moves, candidates) in &level {
+                for candidate in candidates.iter().filter(|candidate| !moves.contains(candidate)) {
                     if !self.may_try(tries) {
                         best.solution.unexplored += untried;
                         return Ok(best);
                     }
                     untried -= 1;
-                    let more: Vec<Move> = moves.iter().copied().chain([*way]).collect();
+                    let more: Vec<Move> = moves.iter().copied().chain([*candidate]).collect();
                     match self.attempt(&more, still, f64::INFINITY) {
                         Ok((draft, _)) => {
                             found = true;
@@ -420,18 +420,18 @@ impl Solver<'_> {
     fn bettered(
         &self,
         mut best: Draft,
-        ways: BTreeSet<Move>,
+        candidates: BTreeSet<Move>,
         still: &BTreeSet<OpId>,
         tries: &mut usize,
     ) -> Draft {
         let moves = best.edits.moves.clone();
-        let count = ways.len();
-        for (i, way) in ways.into_iter().enumerate() {
+        let count = candidates.len();
+        for (i, candidate) in candidates.into_iter().enumerate() {
             if !self.may_try(tries) {
                 best.solution.unexplored += (count - i) as u64;
                 break;
             }
-            let more: Vec<Move> = moves.iter().copied().chain([way]).collect();
+            let more: Vec<Move> = moves.iter().copied().chain([candidate]).collect();
             match self.attempt(&more, still, best.solution.cost.min(self.below)) {
                 Ok((draft, _)) if draft.solution.cost < best.solution.cost => best = draft,
                 _ => {}
@@ -451,7 +451,7 @@ impl Solver<'_> {
         below: f64,
     ) -> Result<(Draft, BTreeSet<Move>), Blocked> {
         match self.attempt_with(moves, still, Conflicts::Leave, below)? {
-            Attempt::Draft(draft, ways) => Ok((*draft, ways)),
+            Attempt::Draft(draft, candidates) => Ok((*draft, candidates)),
             // `Conflicts::Leave` drops branches with conflicts, so no leaf has moves.
             Attempt::Needs(_) => Err(Failure::new(FailureKind::Conflict, "no layout was found").into()),
         }
@@ -469,7 +469,7 @@ impl Solver<'_> {
         below: f64,
     ) -> Result<Attempt, Blocked> {
         self.on_ground(Family { moves, still, single: false }, |ground| {
-            let (mut leaves, mut ways, mut unexplored) = (Vec::new(), BTreeSet::new(), 0);
+            let (mut leaves, mut candidates, mut unexplored) = (Vec::new(), BTreeSet::new(), 0);
             let mut least = floor::of_transfers(self.program);
             for component in &ground.components {
                 // A move between threads may turn out cheaper than the search counts, so leaves with moves have no limit.
@@ -481,7 +481,7 @@ impl Solver<'_> {
                 let mut found = ground.search(component, wanted)?;
                 least += found.leaves.first().map_or(0.0, |leaf| leaf.cost);
                 unexplored += found.left;
-                ways.extend(found.moves);
+                candidates.extend(found.moves);
                 leaves.extend(found.leaves.drain(..).take(1));
             }
             let needed: Vec<Move> = leaves.iter().flat_map(|leaf| leaf.moves.clone()).collect();
@@ -494,7 +494,7 @@ impl Solver<'_> {
             match ground.solution(&leaves.iter().collect::<Vec<_>>(), below)? {
                 DraftOutcome::Draft(mut draft) => {
                     draft.solution.unexplored += unexplored;
-                    Ok(Attempt::Draft(draft, ways))
+                    Ok(Attempt::Draft(draft, candidates))
                 }
                 DraftOutcome::Dearer => {
                     Err(Failure::new(FailureKind::Conflict, "no layout was found").into())
