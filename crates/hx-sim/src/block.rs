@@ -1,64 +1,45 @@
-//! A running block: its agents, its shared memory, and its clock. [`crate::agent`] interprets the statements.
+//! The state of a running block: its agents, its shared memory, and its clock. [`crate::step`] has the steps that change it.
+
+pub(crate) mod agent;
+pub(crate) mod effect;
+pub(crate) mod flight;
+pub(crate) mod phases;
+pub(crate) mod polling;
+pub(crate) mod products;
+pub(crate) mod registers;
+pub(crate) mod scratch;
+pub(crate) mod shared;
+pub(crate) mod stores;
+pub(crate) mod tickets;
+pub(crate) mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use crate::agent::Agent;
+use hx_thread::{Clock, Epoch};
+
 use crate::between::Message;
-use crate::cluster::Sent;
-use crate::code::{Code, Regs, SiteId};
+use crate::code::{Code, SiteId};
 use crate::config::Config;
-use crate::counter::Tickets;
 use crate::error::{Fault, SimError};
 use crate::formula::Failure;
 use crate::global::Tensor;
 use crate::log::BlockLog;
 use crate::order::Order;
 use crate::overlay::Overlay;
-use crate::phases::Phases;
 use crate::report::Counters;
-use crate::shared::SharedMemory;
 use crate::trace::Trace;
-use crate::turn::NamedBarrier;
 use crate::witness::BlockWitness;
 use crate::world::World;
-use hx_thread::{Clock, Epoch};
+use agent::Agent;
+use effect::Sent;
+use phases::Phases;
+use shared::SharedMemory;
+use tickets::Tickets;
+use waiting::NamedBarrier;
 
 /// Number of statements between two polls of the cancellation flag.
 const POLL: u32 = 64;
-
-/// The elements of one register array, for all threads of an agent.
-#[derive(Clone, Debug)]
-pub(crate) struct RegisterFile {
-    /// Element `e` of thread `t` is at `e · threads + t`.
-    pub(crate) bits: Vec<u64>,
-    /// Whether each element was written. One flag serves all threads, because every statement writes an element in all of them.
-    pub(crate) written: Vec<bool>,
-}
-
-/// Buffers that a statement borrows and returns, so that the next statement need not allocate.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch {
-    /// The offset of each thread, in elements.
-    pub(crate) offsets: Vec<i64>,
-    pub(crate) mask: Vec<bool>,
-    pub(crate) inside: Vec<bool>,
-    /// Byte addresses of the participating threads, each with its thread.
-    pub(crate) addresses: Vec<(usize, i64)>,
-    pub(crate) sources: Vec<(usize, i64)>,
-    pub(crate) sorted: Vec<i64>,
-    /// The addresses of one request, each with the position of its lane.
-    pub(crate) request: Vec<(usize, i64)>,
-    pub(crate) bytes: Vec<u8>,
-    /// The position in the register file of each value of the first thread.
-    pub(crate) positions: Vec<usize>,
-    pub(crate) a: Vec<f64>,
-    pub(crate) b: Vec<f64>,
-    pub(crate) c: Vec<f64>,
-    pub(crate) sums: Vec<u64>,
-    /// Temporaries of an expression. Each holds the bits of every thread.
-    pub(crate) temporaries: Vec<Vec<u64>>,
-}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Block<'a> {
@@ -236,54 +217,5 @@ impl<'a> Block<'a> {
 
     pub(crate) fn warps(&self) -> usize {
         self.agent.warps()
-    }
-
-    /// Returns the base of `regs`: the element of its array that offset 0 names.
-    ///
-    /// # Errors
-    /// If the base or an offset lies outside of the array.
-    pub(crate) fn base(&self, site: SiteId, regs: &Regs) -> Result<usize, SimError> {
-        let base = regs.base.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
-        let array = &self.code.arrays[regs.array];
-        let outside = |o: &usize| usize::try_from(base + *o as i64).map_or(true, |at| at >= array.len);
-        // Offsets are below 2³². A base outside `0..2³²` is refused here, so that the sums below cannot overflow.
-        if !(0..=i64::from(u32::MAX)).contains(&base) || regs.offsets.iter().any(outside) {
-            let last = regs.offsets.iter().max().copied().unwrap_or(0) as i64;
-            let at = if base < 0 { base } else { base.saturating_add(last) };
-            let text = format!("position {at} of the registers `{}`, of {} elements", array.name, array.len);
-            return Err(self.error(site, None, Fault::Malformed(text)));
-        }
-        Ok(base as usize)
-    }
-
-    /// Fails if one of these registers was never written, or if a product in flight updates it.
-    #[inline]
-    pub(crate) fn expect_written(&self, site: SiteId, regs: &Regs, base: usize) -> Result<(), SimError> {
-        self.expect_complete(site, regs, base, false)?;
-        let written = &self.agent.registers[regs.array].written;
-        match regs.offsets.iter().find(|o| !written[base + **o]) {
-            None => Ok(()),
-            Some(offset) => Err(self.unwritten(site, regs.array, base + offset)),
-        }
-    }
-
-    #[cold]
-    pub(crate) fn unwritten(&self, site: SiteId, array: usize, element: usize) -> SimError {
-        let array = self.code.arrays[array].name.clone();
-        self.error(site, None, Fault::UninitializedRegister { array, element: element as u32 })
-    }
-
-    /// Records a write to these registers.
-    ///
-    /// # Errors
-    /// If one of them belongs to a product in flight.
-    #[inline]
-    pub(crate) fn set_written(&mut self, site: SiteId, regs: &Regs, base: usize) -> Result<(), SimError> {
-        self.expect_complete(site, regs, base, true)?;
-        let written = &mut self.agent.registers[regs.array].written;
-        for offset in &regs.offsets {
-            written[base + offset] = true;
-        }
-        Ok(())
     }
 }

@@ -86,6 +86,11 @@ fn odd(x: u64) -> f64 {
     ((x >> cut | lost) << cut) as f64
 }
 
+/// Encodes a number as a slot holds it: integers with their sign, truth values as 0 or 1, any other type as its bits.
+pub(crate) fn number_of_bits(bits: u64, dtype: DType) -> i64 {
+    if dtype.is_signed_int() { dtype.sign_extend(bits) } else { bits as i64 }
+}
+
 /// Converts an address computation's integer to an element: wraps to integers, rounds to floats.
 pub(crate) fn integer_bits(x: i64, dtype: DType) -> u64 {
     if dtype.is_int() { x as u64 & dtype.mask() } else { convert(DType::I64, dtype, x as u64) }

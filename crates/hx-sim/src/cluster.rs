@@ -8,101 +8,13 @@
 //!
 //! All threads of a cluster meet before their first step and after their last one, so no block is gone while another reaches it.
 
-use std::rc::Rc;
-
-use hx_target::Proxy;
-use hx_thread::Knowledge;
-
 use crate::block::Block;
-use crate::bulk::PIECE;
-use crate::code::SiteId;
-use crate::error::{Fault, SimError};
-use crate::formula::Formula;
+use crate::block::effect::Sent;
+use crate::error::SimError;
 use crate::order::Order;
 use crate::overlay::Overlay;
-use crate::turn::{Tick, Turn};
-
-/// Arrivals of threads at a stage.
-#[derive(Clone, Debug)]
-pub(crate) struct Arrived {
-    pub(crate) site: SiteId,
-    pub(crate) barrier: usize,
-    pub(crate) stage: usize,
-    pub(crate) arrivals: u32,
-    /// The joined knowledge of the threads that arrived.
-    pub(crate) known: Knowledge,
-}
-
-/// A box on its way to shared memory, or the chunks of threads that another block sends.
-#[derive(Clone, Debug)]
-pub(crate) struct Filled {
-    pub(crate) site: SiteId,
-    /// The block that sends it.
-    pub(crate) from: [u32; 3],
-    /// The thread that sends it, as the clock counts it.
-    pub(crate) thread: u32,
-    /// Position among the shared tensors.
-    pub(crate) tensor: usize,
-    pub(crate) barrier: usize,
-    pub(crate) stage: usize,
-    /// The path by which it writes shared memory.
-    pub(crate) proxy: Proxy,
-    /// The places in shared memory, each with its bytes.
-    pub(crate) pieces: Rc<[(usize, [u8; PIECE])]>,
-    /// The waits that the sending threads know to have been passed.
-    pub(crate) waits: Knowledge,
-}
-
-/// A change of a block by a step of this or of another block.
-#[derive(Clone, Debug)]
-pub(crate) enum Effect {
-    Arrived(Arrived),
-    Filled(Filled),
-}
-
-/// A change of another block.
-#[derive(Clone, Debug)]
-pub(crate) struct Sent {
-    /// The rank of the block that changes.
-    to: usize,
-    effect: Effect,
-}
-
-impl Block<'_> {
-    /// Returns the ranks of the blocks that a statement names.
-    ///
-    /// # Errors
-    /// If a rank is outside of the cluster.
-    pub(crate) fn ranks(&self, site: SiteId, blocks: &[Formula]) -> Result<Vec<usize>, SimError> {
-        let all = self.code.cluster.iter().product::<u32>();
-        let rank = |block: &Formula| {
-            let rank = block.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
-            let known = usize::try_from(rank).ok().filter(|rank| *rank < all as usize);
-            let text = || Fault::Malformed(format!("block {rank} of a cluster of {all}"));
-            known.ok_or_else(|| self.error(site, None, text()))
-        };
-        blocks.iter().map(rank).collect()
-    }
-
-    /// Applies an effect of a step to block `to` of the cluster: to this block at once, to another block after the step.
-    ///
-    /// # Errors
-    /// On a fault of the effect on this block.
-    pub(crate) fn send(&mut self, to: usize, effect: Effect) -> Result<(), SimError> {
-        if to == self.rank {
-            return self.receive(&effect);
-        }
-        self.sent.push_back(Sent { to, effect });
-        Ok(())
-    }
-
-    fn receive(&mut self, effect: &Effect) -> Result<(), SimError> {
-        match effect {
-            Effect::Arrived(arrived) => self.arrived(arrived),
-            Effect::Filled(filled) => self.filled(filled),
-        }
-    }
-}
+use crate::step::Turn;
+use crate::turn::Tick;
 
 /// The blocks of a cluster, in the order of their ranks. A block alone is a cluster of one.
 #[derive(Clone, Debug)]

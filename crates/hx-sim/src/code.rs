@@ -1,6 +1,6 @@
 //! The compiled form of a thread program for one launch: names are resolved, rows looked up, expressions compiled.
 //!
-//! This module holds data only: `compile` builds it and `block` runs it.
+//! This module holds data only: `compile` builds it and `step` runs it.
 
 mod counter;
 pub(crate) mod evaluate;
@@ -74,6 +74,11 @@ impl Code {
     /// Returns the number, within its block, of a thread on the clock.
     pub(crate) fn own(&self, thread: u32) -> u32 {
         thread % self.stride() as u32
+    }
+
+    /// Returns the counter whose tickets a barrier guards; `None` if the barrier belongs to no counter.
+    pub(crate) fn counter_of(&self, barrier: usize) -> Option<&CounterCode> {
+        self.counters.iter().find(|counter| [counter.full, counter.empty].contains(&barrier))
     }
 }
 

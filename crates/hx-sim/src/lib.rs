@@ -26,62 +26,50 @@
 //!
 //! Start at [`run`]. A [`Playback`] is the run of one block that moves forwards and backwards.
 
-mod agent;
-mod arith;
-mod atomic;
 mod banks;
 mod between;
 mod block;
-mod bulk;
 mod cast;
 mod cluster;
 mod code;
-mod communicate;
 mod compile;
-mod compute;
 mod config;
 mod counter;
+mod deadlock;
 mod error;
-mod flight;
 mod formula;
 mod global;
 mod grid;
 mod history;
-mod late;
 mod launch;
 mod log;
 mod operators;
 mod order;
 mod overlay;
-mod phases;
 mod playback;
-mod product;
 mod ran;
-mod record;
 mod report;
 mod schedule;
-mod shared;
-mod spin;
+mod step;
 mod stored;
 #[cfg(test)]
 mod table;
 #[cfg(test)]
 mod tests;
 mod trace;
-mod transfer;
 mod turn;
 mod versions;
 mod who;
 mod witness;
 mod world;
 
+pub use block::phases::Stage;
+pub use block::shared::Arrival;
 pub use config::Config;
 pub use error::{Access, Blocked, Copying, Deed, Fault, LeftOut, Place, Room, SimError};
 pub use global::coordinate;
 pub use launch::{Argument, depends_on_seed, run, run_with_log};
-pub use phases::Stage;
 pub use playback::{AgentId, AgentState, Playback, Prepared, Registers, prepare};
 pub use report::{Counters, OldLoad, Report, Written, byte_count};
-pub use shared::Arrival;
 pub use trace::{Access as MemoryAccess, Kind as AccessKind, Memory};
 pub use witness::{Change, Follow, Held, Reached, Witness, Wrote};

@@ -1,14 +1,9 @@
-//! Records prints and assertions of a block, in the format of the buffer that a GPU fills.
+//! The records of prints and assertions of a block, in the format of the buffer that a GPU fills.
 //!
 //! They count no instructions and no bytes: the counters measure the kernel as if it had no prints and assertions.
 
 use hx_thread::{LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind, LogPlan, ThreadProgram};
 use hx_thread::{assertion_word, failure_key, record_bytes, sides_word};
-
-use crate::block::Block;
-use crate::code::{Put, SiteId};
-use crate::error::{Fault, SimError};
-use crate::formula::Test;
 
 /// The records of one block so far.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +56,24 @@ impl BlockLog {
         self.bytes.resize(at + size as usize, 0);
         self.bytes[at..at + LOG_WORD as usize].copy_from_slice(&(entry as u64 + 1).to_le_bytes());
         self.payload = Some(at + LOG_WORD as usize);
+    }
+
+    /// Sets the element at a position of the open record. All elements of a record have the same number of bytes.
+    pub(crate) fn set_element(&mut self, position: u64, bytes: &[u8]) {
+        if let Some(payload) = self.payload {
+            let at = payload + position as usize * bytes.len();
+            self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+
+    /// Counts a failure of an assertion at a position. `sides` are the two numbers that it compares.
+    pub(crate) fn count_failure(&mut self, entry: usize, position: u64, sides: [u64; 2]) {
+        let tally = &mut self.tallies[entry];
+        tally.failures += 1;
+        let key = !failure_key(self.number, tally.runs, position);
+        if tally.first < key {
+            (tally.first, tally.sides) = (key, sides);
+        }
     }
 
     /// Ends an execution of a print or an assertion.
@@ -126,85 +139,5 @@ impl LaunchLog {
 
     pub(crate) fn contents(&self, program: &ThreadProgram) -> LogContents {
         self.plan.read(program, &self.buffer)
-    }
-}
-
-impl<'a> Block<'a> {
-    pub(crate) fn put(&mut self, p: &'a Put) -> Result<(), SimError> {
-        // The scratch is not put back on an error, because an error ends the block.
-        let mut scratch = std::mem::take(&mut self.agent.scratch);
-        let base = self.base(p.site, &p.value)?;
-        match &p.guard {
-            Test::Const(true) => scratch.mask.fill(true),
-            guard => {
-                guard
-                    .lanes(&mut self.agent.env, None, &mut scratch.mask)
-                    .map_err(|f| self.failed(p.site, f))?;
-            }
-        }
-        if scratch.mask.contains(&true) {
-            self.expect_written(p.site, &p.value, base)?;
-            let mask = Some(&scratch.mask[..]);
-            let done = p.position.lanes(&mut self.agent.env, mask, &mut scratch.offsets);
-            done.map_err(|f| self.failed(p.site, f))?;
-            let mut sides = Vec::with_capacity(p.sides.len());
-            for side in &p.sides {
-                let base = self.base(p.site, side)?;
-                self.expect_written(p.site, side, base)?;
-                sides.push((side.array, (base + side.offsets[0]) * self.agent.threads));
-            }
-            let first = (base + p.value.offsets[0]) * self.agent.threads;
-            for (thread, (position, active)) in scratch.offsets.iter().zip(&scratch.mask).enumerate() {
-                if *active {
-                    let bits = self.agent.registers[p.value.array].bits[first + thread];
-                    let side = |at: usize| {
-                        let side = sides.get(at).map(|(array, first)| (*array, first + thread));
-                        side.map_or(0, |(array, at)| self.agent.registers[array].bits[at])
-                    };
-                    let sides = [side(0), side(1)];
-                    self.put_element(p, thread, *position, (bits, sides))?;
-                }
-            }
-        }
-        self.agent.scratch = scratch;
-        Ok(())
-    }
-
-    fn put_element(
-        &mut self,
-        p: &Put,
-        thread: usize,
-        position: i64,
-        (bits, sides): (u64, [u64; 2]),
-    ) -> Result<(), SimError> {
-        let position = match u64::try_from(position).ok().filter(|at| *at < p.elements) {
-            Some(position) => position,
-            None => return Err(self.outside(p.site, thread, position, p.elements)),
-        };
-        let log = &mut self.log;
-        match self.code.log[p.entry].kind {
-            LogKind::Print => {
-                if let Some(payload) = log.payload {
-                    let at = payload + position as usize * p.width;
-                    log.bytes[at..at + p.width].copy_from_slice(&bits.to_le_bytes()[..p.width]);
-                }
-            }
-            LogKind::Assert if bits == 0 => {
-                let tally = &mut log.tallies[p.entry];
-                tally.failures += 1;
-                let key = !failure_key(log.number, tally.runs, position);
-                if tally.first < key {
-                    (tally.first, tally.sides) = (key, sides);
-                }
-            }
-            LogKind::Assert => {}
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn outside(&self, site: SiteId, thread: usize, position: i64, elements: u64) -> SimError {
-        let text = format!("position {position} of a record of {elements} elements");
-        self.error(site, Some(thread), Fault::Malformed(text))
     }
 }

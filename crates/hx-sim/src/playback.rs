@@ -10,8 +10,8 @@ mod view;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::agent::Next;
 use crate::block::Block;
+use crate::block::agent::Next;
 use crate::code::{SiteId, Step};
 use crate::config::Config;
 use crate::error::{Fault, SimError};

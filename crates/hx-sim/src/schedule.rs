@@ -17,16 +17,18 @@ use std::cell::Cell;
 use hx_thread::LogPlan;
 
 use crate::block::Block;
+use crate::block::agent::Next;
 use crate::cluster::Cluster;
 use crate::code::{Code, SiteId};
 use crate::config::Config;
+use crate::deadlock::deadlock;
 use crate::error::{Blocked, LeftOut, SimError};
 use crate::global::Tensor;
 use crate::grid::{Permutation, members};
 use crate::order::Order;
 use crate::overlay::Overlay;
 use crate::ran::{Ran, cluster, outcome_of};
-use crate::turn::{Tick, deadlock};
+use crate::turn::Tick;
 use crate::world::{Common, World};
 
 /// Further runs begin, although others could go on, while fewer than this number are on the device.
@@ -205,7 +207,7 @@ impl<'a> Grid<'a> {
             return false;
         };
         let agent = &run.cluster.running_block().agent;
-        agent.waiting.is_none() && matches!(agent.next(), crate::agent::Next::Step(step) if step.is_between())
+        agent.waiting.is_none() && matches!(agent.next(), Next::Step(step) if step.is_between())
     }
 
     /// Lets another run go on before an atomic access, if the seed says so.

@@ -1,55 +1,16 @@
-//! The order in which the agents of a block run, and what they wait for.
+//! The order in which the agents of a block run.
 //!
 //! One agent runs at a time. It runs until it waits, or until the order gives the turn to another agent. The order follows
 //! from a seed: with 0 the agent with the lowest number goes on whenever there is a choice, with 1 the one with the highest,
 //! and any other seed draws the agent and the number of its steps. If agents are left and none can go on, the block reports
-//! what each of them waits for.
+//! what each of them waits for: see [`crate::deadlock`].
 
-use std::rc::Rc;
-
-use hx_thread::{Knowledge, Warps};
-
-use crate::agent::Agent;
 use crate::block::Block;
-use crate::code::SiteId;
-use crate::error::{Blocked, Fault, LeftOut, SimError};
-use crate::formula::Formula;
+use crate::block::agent::Agent;
+use crate::block::waiting::{Until, Waiting};
+use crate::error::SimError;
 use crate::overlay::Overlay;
-use crate::spin::Polled;
-
-/// The result of one step of an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Turn {
-    Stepped,
-    /// The agent waits.
-    Blocked,
-    /// The agent had no step left.
-    Ended,
-}
-
-/// The wait of an agent: the operation that waits, and the event that ends the wait.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Waiting {
-    pub(crate) site: SiteId,
-    pub(crate) until: Until,
-}
-
-/// The event that an agent waits for.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Until {
-    /// The agents of all roles have ended.
-    Others,
-    /// Enough threads have arrived at this named barrier.
-    Named(usize),
-    /// The phase of this parity of a barrier in memory is complete.
-    Phase { barrier: usize, stage: usize, parity: i64, waiters: Warps },
-    /// A ticket of a counter holds a number: the phase of this parity of its full barrier is complete.
-    Ticket { barrier: usize, stage: usize, parity: i64 },
-    /// The agent's own draw has happened, which waits for this empty barrier.
-    Drawn { barrier: usize, stage: usize },
-    /// Memory that a loop has read has changed.
-    Change(Rc<Polled>),
-}
+use crate::step::Turn;
 
 /// The result of a step of some agent of blocks that run together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,16 +20,6 @@ pub(crate) enum Tick {
     Stuck,
     /// All agents have ended.
     Ended,
-}
-
-/// A named barrier: threads that arrived since it last let threads pass.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct NamedBarrier {
-    arrived: usize,
-    /// The number of threads that let all of them pass; the first that arrives sets it.
-    wanted: usize,
-    /// The accesses that the arrived threads know to be complete. Each thread that passes learns them.
-    told: Knowledge,
 }
 
 impl<'a> Block<'a> {
@@ -203,114 +154,4 @@ impl<'a> Block<'a> {
         }
         over
     }
-
-    /// Arrives at a named barrier with all threads of the agent, and waits there for the others if `waits`.
-    ///
-    /// # Errors
-    /// If there is no such barrier, or it is one of another number of threads, or too many arrive.
-    pub(crate) fn named(
-        &mut self,
-        site: SiteId,
-        id: &Formula,
-        threads: usize,
-        waits: bool,
-    ) -> Result<(), SimError> {
-        let number = id.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
-        let malformed = |block: &Self, text: String| block.error(site, None, Fault::Malformed(text));
-        let Some(id) = usize::try_from(number).ok().filter(|id| *id < self.named.len()) else {
-            return Err(malformed(self, format!("there is no named barrier {number}")));
-        };
-        let told = self.clock.release(self.agent.who);
-        let barrier = &mut self.named[id];
-        if barrier.arrived > 0 && barrier.wanted != threads {
-            let text = format!("barrier {id} is one of {} and of {threads} threads", barrier.wanted);
-            return Err(malformed(self, text));
-        }
-        barrier.wanted = threads;
-        barrier.arrived += self.agent.threads;
-        barrier.told.join(&told);
-        let (arrived, wanted) = (barrier.arrived, barrier.wanted);
-        if arrived > wanted {
-            return Err(malformed(self, format!("{arrived} threads arrive at barrier {id} of {wanted}")));
-        }
-        if waits {
-            self.agent.waiting = Some(Waiting { site, until: Until::Named(id) });
-        }
-        if arrived == wanted {
-            let told = std::mem::take(&mut self.named[id]).told;
-            for agent in self.parked.iter_mut().chain([&mut self.agent]) {
-                if agent.waiting.as_ref().is_some_and(|waiting| waiting.until == Until::Named(id)) {
-                    agent.waiting = None;
-                    self.clock.acquire(agent.who, &told);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Fails with [`Fault::Deadlock`] if an agent has not ended. To be called when no agent can go on.
-    pub(crate) fn expect_ended(&self) -> Result<(), SimError> {
-        let blocked = self.blocked(None);
-        match blocked.first() {
-            None => Ok(()),
-            Some((site, _)) => Err(self.error_of(*site, None, deadlock(blocked, None))),
-        }
-    }
-
-    /// Returns the waits of the agents that are left, each with its operation. None of them can go on. `index` is the block's if blocks
-    /// run together.
-    pub(crate) fn blocked(&self, index: Option<[u32; 3]>) -> Vec<(SiteId, Blocked)> {
-        let agents = self.parked.iter().chain([&self.agent]);
-        let mut left: Vec<&Agent<'_>> = agents.filter(|a| !a.has_ended()).collect();
-        left.sort_by_key(|agent| agent.number);
-        // The agent of the block waits for those of the roles, which are the cause.
-        left.retain(|agent| agent.waiting.as_ref().is_some_and(|w| w.until != Until::Others));
-        let first_of = |agent: &Agent<'_>| self.code.own(agent.first as u32);
-        let blocked = |threads: [u32; 2], waiting: &Waiting| {
-            let site = &self.code.sites[waiting.site as usize];
-            let blocked = Blocked {
-                threads,
-                block: index,
-                event: match &waiting.until {
-                    until @ Until::Change(_) => format!("{}, which nobody will do", self.event(until)),
-                    until => self.event(until),
-                },
-                last: self.last_arrival(&waiting.until),
-                op: site.op,
-                origin: site.origin,
-                title: site.title.clone(),
-            };
-            (waiting.site, blocked)
-        };
-        let all = left.iter().flat_map(|agent| {
-            let first = first_of(agent);
-            let waiting = agent.waiting.as_ref();
-            let own = waiting.map(|waiting| blocked([first, first + agent.threads as u32], waiting));
-            // If the agent waits for its draw, the thread that draws is one of those.
-            let draw = self.draw_of(agent).filter(|draw| Some(draw) != waiting);
-            let warps = first + (agent.warps() as u32 - 1) * self.code.target.limits.lanes;
-            own.into_iter().chain(draw.map(|draw| blocked([warps, warps + 1], &draw)))
-        });
-        all.collect()
-    }
-
-    /// Returns an event as text that follows "wait for".
-    pub(crate) fn event(&self, until: &Until) -> String {
-        match until {
-            Until::Others => "the roles".to_owned(),
-            Until::Named(id) => {
-                let NamedBarrier { arrived, wanted, .. } = &self.named[*id];
-                format!("{} of the {wanted} threads of barrier {id}", wanted - arrived)
-            }
-            Until::Phase { barrier, stage, .. }
-            | Until::Ticket { barrier, stage, .. }
-            | Until::Drawn { barrier, stage } => self.phase_text(*barrier, *stage),
-            Until::Change(polled) => self.change_text(polled),
-        }
-    }
-}
-
-/// Returns the fault of agents that wait for ever.
-pub(crate) fn deadlock(blocked: Vec<(SiteId, Blocked)>, left_out: Option<LeftOut>) -> Fault {
-    Fault::Deadlock { blocked: blocked.into_iter().map(|(_, blocked)| blocked).collect(), left_out }
 }

@@ -11,7 +11,6 @@ use super::Compilation;
 use crate::cast::integer_bits;
 use crate::code::evaluate::{Compute, Evaluate, Micro, Operand, Under};
 use crate::code::{From, LaneExchange, Regs};
-use crate::compute::without_partner;
 use crate::error::SimError;
 use crate::formula::Binding;
 
@@ -323,4 +322,11 @@ fn without_row(rows: &Catalogue, value: &Scalar, values: usize) -> Option<(Opera
         let row = rows.compute_packed(*operator, *dtype);
         row.is_none_or(|row| row.values as usize != values)
     })
+}
+
+/// Returns the first thread whose partner under `mask` lies beyond the block's `threads` threads; `None` if each has its
+/// partner. A warp has `warp` threads.
+fn without_partner(threads: usize, mask: usize, warp: usize) -> Option<usize> {
+    let last = threads.next_multiple_of(warp) - warp;
+    (last..threads).find(|t| t ^ mask >= threads)
 }

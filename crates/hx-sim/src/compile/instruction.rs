@@ -11,7 +11,7 @@ use hx_thread::{Address, AtomicUse, Memory, Param, Part};
 use hx_tile::{MemoryOrder, MemoryScope};
 
 use super::Compilation;
-use crate::bulk::PIECE;
+use crate::block::shared::PIECE;
 use crate::code::{
     AsyncCopy, AtomicCode, BulkCode, Convert, Exchange, Mem, Multiply, PartCode, Product, SendCode, Transfer,
 };

@@ -5,12 +5,12 @@ use std::ops::Range;
 use hx_index::Symbol;
 
 use super::{AgentId, Playback};
-use crate::agent::{Agent, Next};
 use crate::block::Block;
+use crate::block::agent::{Agent, Next};
+use crate::block::phases::Stage;
+use crate::block::shared::Arrival;
+use crate::block::waiting::Until;
 use crate::code::SiteId;
-use crate::phases::Stage;
-use crate::shared::Arrival;
-use crate::turn::Until;
 
 /// An agent at one moment.
 #[derive(Clone, PartialEq, Eq, Debug)]

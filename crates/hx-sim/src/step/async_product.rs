@@ -4,62 +4,16 @@
 //! accumulator at any time until then. The seed of the run decides which: operands are read at the issue, or at the wait. In
 //! between, no statement may access the accumulator or change an operand.
 
-use std::collections::VecDeque;
-
 use hx_target::{AsynchronousAccess, Space};
 use hx_thread::Mark;
 
-use crate::arith::{Lanes, product};
+use super::arith::{Lanes, product};
 use crate::block::Block;
+use crate::block::products::Issued;
+use crate::block::shared::Touch;
 use crate::code::{Factor, MultiplyAsync, Operand, Product, Regs, SiteId};
 use crate::error::{Fault, SimError};
-use crate::shared::Touch;
 use crate::trace::Kind;
-
-/// An instruction that is not complete, for all groups of threads that issued it.
-#[derive(Clone, Debug)]
-struct Issued<'a> {
-    product: &'a MultiplyAsync,
-    /// The first elements of the accumulator and of A in their register arrays; 0 for A if it is in shared memory.
-    bases: [usize; 2],
-    keep: bool,
-    /// For each group of threads: the bytes at which the operands begin, before the swizzle.
-    starts: Vec<[usize; 2]>,
-    /// For each group of threads: the operands, if they were read at the issue; empty otherwise.
-    read: Vec<[Vec<f64>; 2]>,
-}
-
-/// The asynchronous products of an agent.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Products<'a> {
-    open: Vec<Issued<'a>>,
-    closed: VecDeque<Vec<Issued<'a>>>,
-}
-
-impl<'a> Products<'a> {
-    /// Returns the products that are not complete.
-    fn issued(&self) -> impl Iterator<Item = &Issued<'a>> {
-        self.closed.iter().flatten().chain(&self.open)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.open.is_empty() && self.closed.is_empty()
-    }
-}
-
-impl Issued<'_> {
-    /// Reports whether the accumulator has this position of a register array.
-    fn updates(&self, array: usize, element: usize) -> bool {
-        let regs = &self.product.c;
-        regs.array == array && regs.offsets.iter().any(|offset| self.bases[0] + offset == element)
-    }
-
-    /// Reports whether A has this position of a register array.
-    fn reads(&self, array: usize, element: usize) -> bool {
-        let Factor::Registers(regs) = &self.product.a else { return false };
-        regs.array == array && regs.offsets.iter().any(|offset| self.bases[1] + offset == element)
-    }
-}
 
 impl Product {
     /// Returns the access by which the instruction reads operands in shared memory.
@@ -69,39 +23,6 @@ impl Product {
 }
 
 impl<'a> Block<'a> {
-    /// Fails if an element of these registers belongs to a product in flight: to its accumulator, or to an operand that the
-    /// statement writes.
-    #[inline]
-    pub(crate) fn expect_complete(
-        &self,
-        site: SiteId,
-        regs: &Regs,
-        base: usize,
-        write: bool,
-    ) -> Result<(), SimError> {
-        if self.agent.products.is_empty() {
-            return Ok(());
-        }
-        let meets = |offset: &usize| self.in_flight(regs.array, base + offset, write);
-        match regs.offsets.iter().find_map(meets) {
-            None => Ok(()),
-            Some(fault) => Err(self.error(site, None, fault)),
-        }
-    }
-
-    #[cold]
-    fn in_flight(&self, array: usize, element: usize, write: bool) -> Option<Fault> {
-        let meets =
-            |issued: &&Issued<'_>| issued.updates(array, element) || write && issued.reads(array, element);
-        let issued = self.agent.products.issued().find(meets)?;
-        Some(Fault::ProductInFlight {
-            array: self.code.arrays[array].name.clone(),
-            element: element as u32,
-            write,
-            product: Box::new(self.code.sites[issued.product.site as usize].copying(self.first_thread())),
-        })
-    }
-
     pub(crate) fn multiply_async(&mut self, m: &'a MultiplyAsync) -> Result<(), SimError> {
         let c = self.base(m.site, &m.c)?;
         let keep = m.keep.scalar(&self.agent.env).map_err(|f| self.failed(m.site, f))?;

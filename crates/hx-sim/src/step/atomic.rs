@@ -5,11 +5,12 @@ use std::rc::Rc;
 use hx_dtype::AtomicOp;
 
 use crate::between::Message;
-use crate::block::{Block, Scratch};
+use crate::block::Block;
+use crate::block::polling::Spot;
+use crate::block::scratch::Scratch;
+use crate::block::shared::Touch;
 use crate::code::{AtomicCode, Mem, Regs, Transfer};
 use crate::error::SimError;
-use crate::shared::Touch;
-use crate::spin::Spot;
 use crate::who::who;
 
 impl<'a> Block<'a> {
@@ -117,7 +118,7 @@ impl<'a> Block<'a> {
     /// element as it was before.
     ///
     /// # Errors
-    /// As [`SharedMemory::atomic`](crate::shared::SharedMemory::atomic).
+    /// As [`SharedMemory::atomic`](crate::block::shared::SharedMemory::atomic).
     pub(crate) fn shared_atomic(
         &mut self,
         t: &Transfer,

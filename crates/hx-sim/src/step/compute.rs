@@ -7,7 +7,7 @@
 use hx_dtype::{DType, Operator};
 
 use crate::block::Block;
-use crate::cast::{cast, integer_bits, is_fill};
+use crate::cast::{cast, integer_bits, is_fill, number_of_bits};
 use crate::code::evaluate::{Compute, Evaluate, Micro, Operand, Under};
 use crate::code::{From, LaneExchange, SetNumber};
 use crate::error::{Fault, SimError};
@@ -284,16 +284,4 @@ impl<'a> Block<'a> {
         self.counters[e.site as usize].instructions += e.parts * self.warps() as u64;
         Ok(())
     }
-}
-
-/// Encodes a number as a slot holds it: integers with their sign, truth values as 0 or 1, any other type as its bits.
-pub(crate) fn number_of_bits(bits: u64, dtype: DType) -> i64 {
-    if dtype.is_signed_int() { dtype.sign_extend(bits) } else { bits as i64 }
-}
-
-/// Returns the first thread whose partner under `mask` lies beyond the block's `threads` threads; `None` if each has its
-/// partner. A warp has `warp` threads.
-pub(crate) fn without_partner(threads: usize, mask: usize, warp: usize) -> Option<usize> {
-    let last = threads.next_multiple_of(warp) - warp;
-    (last..threads).find(|t| t ^ mask >= threads)
 }

@@ -1,32 +1,26 @@
 //! Bulk copies: boxes of tensor maps and runs, groups of stores, and the reads of shared memory that are in flight.
 //!
 //! A load reads its tensor when it is issued. Its bytes become visible before the phase of its barrier completes, because the
-//! phase counts them; the seed selects when. See [`crate::phases`].
+//! phase counts them; the seed selects when. See [`super::completion`].
 //!
 //! A store of the simulator reads shared memory when it is issued. The hardware may read as late as at the wait for its group,
 //! so until then no thread may write the bytes that the store reads. The wait counts as a read by the thread that waits: a
 //! barrier after it orders writes of other threads. What the store writes is in flight until a wait for writes, too: see
 //! [`crate::stored`].
 
-use std::collections::{BTreeMap, VecDeque};
-
-use hx_target::{AsynchronousAccess, Completion, Form, Mode, Proxy, Space, SwizzleMode};
+use hx_target::{Completion, Mode, SwizzleMode};
 use hx_tensor_map::TensorMap;
-
-use crate::block::Block;
-use crate::cluster::{Effect, Filled};
-use crate::code::{BulkCode, Mem, PartCode, SendCode, SiteId};
-use crate::error::{Fault, SimError};
-use crate::flight::Group;
-use crate::formula::Formula;
-use crate::shared::Touch;
-use crate::trace::Kind;
-use crate::transfer::Access;
-use crate::who::who;
 use hx_thread::Mark;
 
-/// The bytes that a swizzle moves as a whole. The rows of a box are multiples of them.
-pub(crate) const PIECE: usize = 16;
+use crate::block::Block;
+use crate::block::effect::{Effect, Filled};
+use crate::block::shared::{PIECE, Touch};
+use crate::block::stores::Issued;
+use crate::code::{BulkCode, Mem, PartCode, SiteId};
+use crate::error::{Fault, SimError};
+use crate::formula::Formula;
+use crate::trace::Kind;
+use crate::who::who;
 
 /// A piece of a box.
 #[derive(Clone, Copy, Debug)]
@@ -37,41 +31,6 @@ struct Piece {
     /// of bytes. `None` if no byte is inside.
     inside: Option<(usize, usize, usize)>,
 }
-
-/// The stores of an agent: those of the open group, and those of closed groups that are in flight.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Stores {
-    open: Vec<Issued>,
-    /// The oldest first. The first `read` of them have read shared memory.
-    closed: VecDeque<Vec<Issued>>,
-    read: usize,
-}
-
-impl Stores {
-    /// Returns the bytes that a copy of the stores takes, about.
-    pub(crate) fn footprint(&self) -> usize {
-        let all = self.closed.iter().flatten().chain(&self.open);
-        all.map(|issued| size_of::<Issued>() + issued.pieces.len() * size_of::<usize>()).sum()
-    }
-}
-
-/// A bulk store in flight.
-#[derive(Clone, Debug)]
-struct Issued {
-    site: SiteId,
-    /// Position among the shared tensors.
-    shared: usize,
-    /// The first byte of each piece of shared memory that the store may still read.
-    pieces: Vec<usize>,
-    /// The accesses to shared and to global memory.
-    accesses: [AsynchronousAccess; 2],
-    /// The position of the tensor that it writes among the tensors of the launch, and its number among the stores to it.
-    to: (usize, u32),
-}
-
-/// The pieces of shared memory that stores in flight read, by their first byte: the number of stores, and the site and the
-/// thread of the first one.
-pub(crate) type Held = BTreeMap<usize, (u32, SiteId, u32)>;
 
 /// Returns the bytes of an element of a map.
 fn element(map: &TensorMap) -> usize {
@@ -260,88 +219,6 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Receives a box that a thread of this or of another block has sent.
-    ///
-    /// # Errors
-    /// If, as far as the sending thread knows, an access to the box may still happen, or if the write races or lacks a fence.
-    pub(crate) fn filled(&mut self, filled: &Filled) -> Result<(), SimError> {
-        let Filled { site, from, thread, tensor, barrier, stage, proxy, ref pieces, ref waits } = *filled;
-        let epoch = self.phases.fill(&self.clock, thread, (barrier, stage));
-        self.phases.remember(&self.clock, epoch, (site, tensor));
-        let touch = |at: usize| Touch { at, len: PIECE, tensor, epoch, site };
-        let failed = |block: &Self, fault: Fault| {
-            let place = block.code.sites[site as usize].place(Some(from), Some(block.code.own(thread)));
-            SimError { fault, place: Some(Box::new(place)) }
-        };
-        for (at, _) in pieces.iter() {
-            let unused = self.shared.expect_unused(touch(*at), &self.clock, self.code);
-            unused.map_err(|fault| failed(self, fault))?;
-        }
-        let mut group = Group::default();
-        for (at, bytes) in pieces.iter() {
-            let fenced = match proxy {
-                Proxy::Asynchronous => self.shared.expect_fenced(touch(*at), true, &self.clock, self.code),
-                Proxy::Generic => Ok(()),
-            };
-            let write = fenced.and_then(|()| self.shared.write(touch(*at), &self.clock, self.code));
-            write.map_err(|fault| failed(self, fault))?;
-            self.trace_shared(site, Kind::Issue, thread, (*at, PIECE));
-            group.add((thread as usize, site), *at, bytes);
-        }
-        let bytes = (pieces.len() * PIECE) as u32;
-        let mut known = self.clock.filled(epoch);
-        known.join(waits);
-        self.phases.issue((barrier, stage), bytes, known, group);
-        Ok(())
-    }
-
-    /// Sends 16 bytes of each thread to its place in another block. The threads have waited together until their places are
-    /// free, so all chunks count as accesses of the first thread.
-    ///
-    /// # Errors
-    /// If a register was never written, if an address or the stage lies outside of its bounds, and as [`Block::filled`] if the
-    /// block sends to itself.
-    pub(crate) fn send_chunks(&mut self, s: &'a SendCode) -> Result<(), SimError> {
-        let stage = self.stage_of(s.site, s.barrier, &s.index)?;
-        let base = self.base(s.site, &s.regs)?;
-        self.expect_written(s.site, &s.regs, base)?;
-        let threads = self.agent.threads;
-        let mut offsets = vec![0; threads];
-        let read = s.offset.lanes(&mut self.agent.env, None, &mut offsets);
-        read.map_err(|f| self.failed(s.site, f))?;
-        let access = Access { memory: Mem::Shared(s.tensor), dtype: s.dtype, bytes: PIECE, write: true };
-        let mut pieces = Vec::with_capacity(threads);
-        for (thread, offset) in offsets.into_iter().enumerate() {
-            let at = self.address(access, offset).map_err(|fault| self.error(s.site, Some(thread), fault))?;
-            let mut bytes = [0; PIECE];
-            let file = &self.agent.registers[s.regs.array];
-            for (element, from) in s.regs.offsets.iter().enumerate() {
-                let bits = file.bits[(base + from) * threads + thread];
-                hx_dtype::store(s.dtype, &mut bytes, element, bits);
-            }
-            pieces.push((at as usize, bytes));
-        }
-        let warps = self.warps() as u64;
-        let counters = &mut self.counters[s.site as usize];
-        counters.instructions += warps;
-        counters.bytes += (threads * PIECE) as u64;
-        let filled = Filled {
-            site: s.site,
-            from: self.index,
-            thread: self.agent.first as u32,
-            tensor: s.tensor,
-            barrier: s.barrier,
-            stage,
-            proxy: Form::Send.asynchronous().access(Space::Shared).proxy,
-            pieces: pieces.into(),
-            waits: self.clock.passes(self.agent.who),
-        };
-        for rank in self.ranks(s.site, std::slice::from_ref(&s.block))? {
-            self.send(rank, Effect::Filled(filled.clone()))?;
-        }
-        Ok(())
-    }
-
     pub(crate) fn bulk_store(&mut self, c: &'a BulkCode) -> Result<(), SimError> {
         let pieces = self.pieces_of(c)?;
         let thread = self.agent.first as u32;
@@ -437,7 +314,7 @@ impl<'a> Block<'a> {
     /// Ends the reads of a store: they happen now at the latest.
     ///
     /// # Errors
-    /// As [`SharedMemory::read`](crate::shared::SharedMemory::read).
+    /// As [`SharedMemory::read`](crate::block::shared::SharedMemory::read).
     fn store_has_read(&mut self, issued: &Issued) -> Result<(), SimError> {
         let Issued { site, shared, ref pieces, accesses: [local, _], .. } = *issued;
         let thread = self.agent.first as u32;

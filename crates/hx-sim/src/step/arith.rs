@@ -2,7 +2,8 @@
 
 use hx_dtype::{Class, DType};
 
-use crate::block::{Block, RegisterFile};
+use crate::block::Block;
+use crate::block::registers::RegisterFile;
 use crate::code::{Convert, Fill, Multiply, Product, Regs};
 use crate::error::SimError;
 

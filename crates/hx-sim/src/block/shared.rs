@@ -3,11 +3,19 @@
 //! It keeps one record for each granule. A granule has the width of the program's narrowest access, and every access covers whole
 //! granules.
 
+use std::collections::BTreeMap;
+
 use hx_thread::{AccessOrder, Clock, Epoch, Mark, Pair};
 
-use crate::bulk::{Held, PIECE};
 use crate::code::{Code, SiteId};
 use crate::error::{Deed, Fault};
+
+/// The bytes that a swizzle moves as a whole. The rows of a box are multiples of them.
+pub(crate) const PIECE: usize = 16;
+
+/// The pieces of shared memory that stores in flight read, by their first byte: the number of stores, and the site and the
+/// thread of the first one.
+pub(crate) type Held = BTreeMap<usize, (u32, SiteId, u32)>;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {

@@ -1,4 +1,4 @@
-//! Asynchronous copies: issue, groups, and completion in shared memory.
+//! Asynchronous copies: issue, groups, and the wait for their completion in shared memory.
 //!
 //! A copy reads its source when it is issued. Its bytes become visible in shared memory when a wait of the issuing thread covers
 //! its group. On the block's clock a copy is an access in the epoch of its group, so that until the wait no thread may access the
@@ -6,94 +6,17 @@
 //! the same statements, so one queue of groups serves them. A copy that no wait covers before the block ends is counted, not
 //! refused: the hardware completes it, and no thread could read its bytes.
 
-use std::collections::VecDeque;
-use std::ops::Range;
+use hx_thread::Epoch;
 
+use super::transfer::Access;
 use crate::block::Block;
+use crate::block::flight::Issued;
+use crate::block::shared::Touch;
 use crate::code::{AsyncCopy, Mem, SiteId};
 use crate::error::SimError;
 use crate::formula::Test;
-use crate::shared::Touch;
 use crate::trace::Kind;
-use crate::transfer::Access;
 use crate::who::who;
-
-use hx_thread::Epoch;
-
-/// The copies of one group. `bytes` holds their data, one copy after the other.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Group {
-    copies: Vec<Issued>,
-    bytes: Vec<u8>,
-}
-
-/// The copy that one thread issued.
-#[derive(Clone, Copy, Debug)]
-struct Issued {
-    /// The number of the thread on the clock.
-    thread: usize,
-    /// The first byte of its destination in shared memory.
-    at: usize,
-    len: usize,
-    site: SiteId,
-}
-
-/// The asynchronous copies of an agent.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Flight {
-    open: Group,
-    closed: VecDeque<Group>,
-    /// Copies that signal a barrier in memory and have not been told to arrive.
-    signals: Group,
-    /// Empty groups, kept for reuse.
-    spare: Vec<Group>,
-}
-
-impl Group {
-    /// Adds the copy of a piece of a box. `thread` is the number of the issuing thread on the clock.
-    pub(crate) fn add(&mut self, (thread, site): (usize, SiteId), at: usize, bytes: &[u8]) {
-        self.copies.push(Issued { thread, at, len: bytes.len(), site });
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    fn of_threads(&self, threads: &Range<usize>) -> Group {
-        let (mut group, mut from) = (Group::default(), 0);
-        for copy in &self.copies {
-            if threads.contains(&copy.thread) {
-                group.copies.push(*copy);
-                group.bytes.extend(&self.bytes[from..from + copy.len]);
-            }
-            from += copy.len;
-        }
-        group
-    }
-}
-
-impl Flight {
-    /// Returns the bytes that a copy of the groups takes, about.
-    pub(crate) fn footprint(&self) -> usize {
-        let groups = self.closed.iter().chain([&self.open, &self.signals]);
-        groups.map(|group| group.bytes.len() + group.copies.len() * size_of::<Issued>()).sum()
-    }
-
-    /// Returns the copies that `threads` issued, in the same groups. A group without such copies becomes empty.
-    pub(crate) fn of_threads(&self, threads: &Range<usize>) -> Flight {
-        let closed = self.closed.iter().map(|group| group.of_threads(threads)).collect();
-        let [open, signals] = [&self.open, &self.signals].map(|group| group.of_threads(threads));
-        Flight { open, closed, signals, spare: Vec::new() }
-    }
-
-    /// Returns the group that a copy joins.
-    fn joined(&mut self, signals: bool) -> &mut Group {
-        if signals { &mut self.signals } else { &mut self.open }
-    }
-
-    /// Takes the copies that signal, to let them arrive.
-    pub(crate) fn take_signals(&mut self) -> Group {
-        let next = self.spare.pop().unwrap_or_default();
-        std::mem::replace(&mut self.signals, next)
-    }
-}
 
 impl<'a> Block<'a> {
     pub(crate) fn async_copy(&mut self, c: &'a AsyncCopy) -> Result<(), SimError> {
@@ -215,31 +138,6 @@ impl<'a> Block<'a> {
         while self.agent.flight.closed.len() > groups as usize {
             let Some(group) = self.agent.flight.closed.pop_front() else { return };
             self.land(group);
-        }
-    }
-
-    /// Makes the bytes of a group visible in shared memory.
-    pub(crate) fn land(&mut self, mut group: Group) {
-        let mut bytes = &group.bytes[..];
-        for Issued { at, len, site, thread } in &group.copies {
-            let (here, rest) = bytes.split_at(*len);
-            self.shared.land(*at, here);
-            self.trace_shared(*site, Kind::Arrive, *thread as u32, (*at, *len));
-            bytes = rest;
-        }
-        group.copies.clear();
-        group.bytes.clear();
-        self.agent.flight.spare.push(group);
-    }
-
-    /// Counts the copies still in flight when the block ends.
-    pub(crate) fn count_unwaited(&mut self) {
-        for Flight { open, closed, signals, .. } in
-            self.parked.iter().chain([&self.agent]).map(|agent| &agent.flight)
-        {
-            for copy in closed.iter().chain([open, signals]).flat_map(|group| &group.copies) {
-                self.counters[copy.site as usize].unwaited += 1;
-            }
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use hx_dtype::{AtomicOp, DType};
+use hx_dtype::AtomicOp;
 
 use crate::between::Message;
 use crate::block::Block;
+use crate::block::polling::Spot;
 use crate::code::{AtomicCode, Mem, SiteId, Transfer};
 use crate::error::SimError;
 use crate::overlay::Kind;
-use crate::spin::Spot;
 use crate::who::who;
 use crate::world::{Common, Toucher};
 use hx_thread::Epoch;
@@ -148,12 +148,4 @@ impl Block<'_> {
         world.store((p, at, len), &bits, self.toucher(site, epoch));
         self.world = Some(world);
     }
-}
-
-/// Formats the bits of an element as a decimal number.
-pub(crate) fn shown(bits: u64, dtype: DType) -> String {
-    if dtype.is_float() {
-        return dtype.decode(bits).to_string();
-    }
-    crate::compute::number_of_bits(bits, dtype).to_string()
 }

@@ -4,21 +4,12 @@
 //! a GPU each warp goes on by itself. A warp that reaches its wait when the next phase is complete as well waits for one phase more, which
 //! may never end. So the threads that complete the next phase must know that each warp has passed its wait.
 
-use hx_thread::{Epoch, Warps};
+use hx_thread::Warps;
 
 use crate::block::Block;
+use crate::block::phases::Passed;
 use crate::code::SiteId;
 use crate::error::{Fault, SimError};
-
-/// The warps of an agent that passed a wait.
-#[derive(Clone, Debug)]
-pub(crate) struct Passed {
-    site: SiteId,
-    /// The number of complete phases when the warps passed.
-    complete: u64,
-    /// The time at which each warp passed.
-    times: Vec<Epoch>,
-}
 
 impl Block<'_> {
     /// Notes that warps of the running agent pass a wait for a phase now.

@@ -6,14 +6,16 @@ use hx_index::EvalError;
 use hx_thread::Mark;
 
 use crate::banks;
-use crate::block::{Block, Scratch};
+use crate::block::Block;
+use crate::block::scratch::Scratch;
+use crate::block::shared::Touch;
+use crate::cast::number_of_bits;
 use crate::code::{Exchange, LoadIndex, LoadInteger, Mem, ReadIndex, SiteId, Transfer};
 use crate::error::{Fault, SimError};
 use crate::formula::Test;
 use crate::global::Tensor;
 use crate::grid::{block_index, members};
 use crate::overlay::{Earlier, Raced};
-use crate::shared::Touch;
 use crate::who::who;
 
 /// The memory that an address refers to, and the width and direction of the access.
@@ -208,7 +210,7 @@ impl<'a> Block<'a> {
         let at = self.address(access, offset).map_err(|fault| self.error(l.site, None, fault))?;
         let Some(tensor) = &self.tensors[l.tensor] else { return Ok(()) };
         let bits = hx_dtype::load(l.dtype, &tensor.bytes[at as usize..], 0);
-        let value = crate::compute::number_of_bits(bits, l.dtype);
+        let value = number_of_bits(bits, l.dtype);
         if l.dtype == DType::U64 && value < 0 {
             let text = format!("element {offset} of `{}`", tensor.name);
             return Err(self.error(l.site, None, Fault::Eval(EvalError::Overflow(text))));
@@ -230,7 +232,7 @@ impl<'a> Block<'a> {
     ///
     /// # Errors
     /// On an address outside of the tensor or not aligned, on a race, and in shared memory as
-    /// [`SharedMemory::read`](crate::shared::SharedMemory::read).
+    /// [`SharedMemory::read`](crate::block::shared::SharedMemory::read).
     pub(crate) fn load_index(&mut self, l: &'a LoadIndex) -> Result<(), SimError> {
         let threads = self.agent.threads;
         let mut mask = vec![true; threads];
@@ -263,7 +265,7 @@ impl<'a> Block<'a> {
             }
             self.witness((l.site, l.memory, false), thread, (at, bytes), |_| None);
             let bits = hx_dtype::load(l.dtype, &read, 0);
-            found[thread] = crate::compute::number_of_bits(bits, l.dtype);
+            found[thread] = number_of_bits(bits, l.dtype);
         }
         self.agent.env.lanes[l.lanes as usize] = found;
         self.count_indices(l, &addresses, bytes);
@@ -340,7 +342,7 @@ impl<'a> Block<'a> {
         let threads = self.agent.threads;
         let first = (base + r.regs.offsets[0]) * threads;
         let bits = &self.agent.registers[r.regs.array].bits[first..first + threads];
-        let found = bits.iter().map(|bits| crate::compute::number_of_bits(*bits, r.dtype)).collect();
+        let found = bits.iter().map(|bits| number_of_bits(*bits, r.dtype)).collect();
         self.agent.env.lanes[r.lanes as usize] = found;
         Ok(())
     }
@@ -442,7 +444,7 @@ impl<'a> Block<'a> {
     /// Reads the bytes at a checked address.
     ///
     /// # Errors
-    /// On a race, and in shared memory as [`SharedMemory::read`](crate::shared::SharedMemory::read).
+    /// On a race, and in shared memory as [`SharedMemory::read`](crate::block::shared::SharedMemory::read).
     #[inline]
     fn read(&mut self, t: &Transfer, thread: usize, at: i64, out: &mut [u8]) -> Result<(), SimError> {
         let at = at as usize;
@@ -482,7 +484,7 @@ impl<'a> Block<'a> {
     /// Writes bytes to a checked address.
     ///
     /// # Errors
-    /// On a race, and in shared memory as [`SharedMemory::write`](crate::shared::SharedMemory::write).
+    /// On a race, and in shared memory as [`SharedMemory::write`](crate::block::shared::SharedMemory::write).
     #[inline]
     fn write(&mut self, t: &Transfer, thread: usize, at: i64, bytes: &[u8]) -> Result<(), SimError> {
         let at = at as usize;
