@@ -65,7 +65,7 @@ impl<'a> Cluster<'a> {
             }
             Turn::Blocked | Turn::Ended => {
                 while !self.next_agent() {
-                    if !self.land_next()? {
+                    if !self.complete_next()? {
                         if !self.blocks.iter().all(Block::has_ended) {
                             return Ok(Tick::Stuck);
                         }
@@ -93,7 +93,7 @@ impl<'a> Cluster<'a> {
     /// their turn to others do not count. `overlays` are those that all blocks share.
     pub(crate) fn can_go_on(&self, overlays: &[Overlay], awake: bool) -> bool {
         self.blocks.iter().any(|block| {
-            block.can_land()
+            block.can_complete()
                 || if awake { block.is_awake(overlays) } else { !block.ready(overlays).is_empty() }
         })
     }
@@ -136,7 +136,7 @@ impl<'a> Cluster<'a> {
         while let Some(Sent { to, effect }) = self.blocks[here].sent.pop_front() {
             self.enter(to);
             self.blocks[to].receive(&effect)?;
-            self.blocks[to].land_early()?;
+            self.blocks[to].complete_early()?;
             self.enter(here);
         }
         Ok(turn)
@@ -164,15 +164,15 @@ impl<'a> Cluster<'a> {
     ///
     /// # Errors
     /// On a fault of an arrival.
-    fn land_next(&mut self) -> Result<bool, SimError> {
+    fn complete_next(&mut self) -> Result<bool, SimError> {
         let waiting: Vec<usize> =
-            (0..self.blocks.len()).filter(|block| self.blocks[*block].can_land()).collect();
+            (0..self.blocks.len()).filter(|block| self.blocks[*block].can_complete()).collect();
         if waiting.is_empty() {
             return Ok(false);
         }
         let block = waiting[self.order.draw(waiting.len() as u64) as usize];
         self.enter(block);
-        self.blocks[block].land_next()
+        self.blocks[block].complete_next()
     }
 
     fn end(&mut self) -> Result<(), SimError> {

@@ -20,7 +20,7 @@ pub(crate) use counter::{CounterCode, DrawCode};
 use evaluate::Evaluate;
 pub(crate) use step::{DrawnCode, Step, Written};
 
-use crate::error::{Access, Copying, Deed, Place};
+use crate::error::{Access, AccessMode, Copying, Place};
 use crate::formula::{Formula, Test};
 
 /// Position in [`Code::sites`].
@@ -133,8 +133,8 @@ impl Site {
         Place { op: self.op, origin: self.origin, title: self.title.clone(), block, thread }
     }
 
-    pub(crate) fn access(&self, thread: u32, deed: Deed, collective: bool) -> Access {
-        Access { thread, deed, collective, op: self.op, origin: self.origin, title: self.title.clone() }
+    pub(crate) fn access(&self, thread: u32, mode: AccessMode, collective: bool) -> Access {
+        Access { thread, mode, collective, op: self.op, origin: self.origin, title: self.title.clone() }
     }
 
     pub(crate) fn copying(&self, thread: u32) -> Copying {

@@ -127,7 +127,7 @@ impl Block<'_> {
 
     /// Returns the change that a loop waits for, as text that follows "wait for".
     pub(crate) fn change_text(&self, polled: &Polled) -> String {
-        let Some(spot) = told(polled) else { return "memory to change".to_owned() };
+        let Some(spot) = reported_spot(polled) else { return "memory to change".to_owned() };
         let (name, element, coordinate) = match spot.memory {
             Mem::Shared(s) => {
                 let shared = &self.code.shared[s];
@@ -149,7 +149,7 @@ impl Block<'_> {
 
     /// Returns the operation that last wrote the element that a loop waits for; `None` if that is not known.
     pub(crate) fn change_site(&self, polled: &Polled) -> Option<SiteId> {
-        let spot = told(polled)?;
+        let spot = reported_spot(polled)?;
         let Mem::Global(p) = spot.memory else { return None };
         Some(self.world.as_ref()?.last_writer((p, spot.at))?.0)
     }
@@ -162,7 +162,7 @@ pub(crate) fn deadlock(blocked: Vec<(SiteId, Blocked)>, left_out: Option<LeftOut
 
 /// Returns the element that a report names: the last one that was read atomically, or else the last one; `None` if the list is
 /// empty.
-fn told(polled: &Polled) -> Option<&Spot> {
+fn reported_spot(polled: &Polled) -> Option<&Spot> {
     let mut spots = polled.spots.iter().rev();
     spots.clone().find(|spot| spot.is_atomic).or_else(|| spots.next())
 }

@@ -30,7 +30,7 @@ pub struct Place {
 
 /// The kind of an access to an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Deed {
+pub enum AccessMode {
     Read,
     Write,
     /// Updates it atomically, as `atomic_add` does.
@@ -39,14 +39,14 @@ pub enum Deed {
     Peek,
 }
 
-impl Deed {
+impl AccessMode {
     /// Returns the verb in the past tense: "wrote".
     pub fn past(self) -> &'static str {
         match self {
-            Deed::Read => "read",
-            Deed::Write => "wrote",
-            Deed::Atomic => "updated",
-            Deed::Peek => "atomically read",
+            AccessMode::Read => "read",
+            AccessMode::Write => "wrote",
+            AccessMode::Atomic => "updated",
+            AccessMode::Peek => "atomically read",
         }
     }
 }
@@ -55,7 +55,7 @@ impl Deed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Access {
     pub thread: u32,
-    pub deed: Deed,
+    pub mode: AccessMode,
     /// The thread supplied the address, and all lanes of the instruction share the addressed elements.
     pub collective: bool,
     pub op: Option<OpId>,
@@ -233,33 +233,33 @@ pub enum Fault {
     },
     /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread stores to the
     /// element and the other reads, stores or updates it, or one updates it atomically and the other reads it.
-    #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", present(*.deed), coordinate(.coord))]
+    #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", present(*.mode), coordinate(.coord))]
     GlobalRace {
         tensor: String,
         element: i64,
         coord: Option<Vec<i64>>,
         /// The kind of the later access, at the place of the error.
-        deed: Deed,
+        mode: AccessMode,
         earlier: Box<Access>,
     },
     /// A thread changes an element of a tensor while an asynchronous copy from it may still read the element.
-    #[error("{} element {element}{} of `{tensor}` before the asynchronous copy from it by {copy} was waited for", present(*.deed), coordinate(.coord))]
+    #[error("{} element {element}{} of `{tensor}` before the asynchronous copy from it by {copy} was waited for", present(*.mode), coordinate(.coord))]
     SourceInFlight {
         tensor: String,
         element: i64,
         coord: Option<Vec<i64>>,
         /// The kind of the later access, at the place of the error.
-        deed: Deed,
+        mode: AccessMode,
         copy: Box<Copying>,
     },
     /// A thread accesses an element of a tensor that a bulk store writes, and the store is not complete.
-    #[error("{} element {element}{} of `{tensor}` before the store to it by {store} is complete", present(*.deed), coordinate(.coord))]
+    #[error("{} element {element}{} of `{tensor}` before the store to it by {store} is complete", present(*.mode), coordinate(.coord))]
     DestinationInFlight {
         tensor: String,
         element: i64,
         coord: Option<Vec<i64>>,
         /// The kind of the later access, at the place of the error.
-        deed: Deed,
+        mode: AccessMode,
         store: Box<Copying>,
     },
     /// The tensor of a counter is not 0 before the launch, so the blocks would not draw its first numbers.
@@ -272,16 +272,16 @@ pub enum Fault {
     )]
     CounterLimit { counter: String, limit: i64, blocks: u64 },
     /// Two blocks access the same element of a tensor, one of them changes it, and no atomic accesses order them.
-    #[error("{} element {element}{} of `{tensor}`, which block {} {}{}", present(*.deed), coordinate(.coord), Block(.earlier.block.unwrap_or_default()), other_block(*.deed, *.earlier_deed), between(*.narrow))]
+    #[error("{} element {element}{} of `{tensor}`, which block {} {}{}", present(*.mode), coordinate(.coord), Block(.earlier.block.unwrap_or_default()), other_block(*.mode, *.earlier_mode), between(*.narrow))]
     BlockRace {
         tensor: String,
         element: i64,
         coord: Option<Vec<i64>>,
         /// The kind of access by the block at the place of the error.
-        deed: Deed,
+        mode: AccessMode,
         /// The block that ran or was merged earlier, and one of its operations on the element.
         earlier: Box<Place>,
-        earlier_deed: Deed,
+        earlier_mode: AccessMode,
         /// Whether the earlier operation is a bulk store that the block at the place of the error knows of, but not that it is
         /// complete.
         in_flight: bool,
@@ -294,22 +294,22 @@ fn between(narrow: bool) -> &'static str {
     if narrow { ", and one of the two is atomic among the threads of its own block only" } else { "" }
 }
 
-fn present(deed: Deed) -> &'static str {
-    match deed {
-        Deed::Read => "reads",
-        Deed::Write => "writes",
-        Deed::Atomic => "updates",
-        Deed::Peek => "atomically reads",
+fn present(mode: AccessMode) -> &'static str {
+    match mode {
+        AccessMode::Read => "reads",
+        AccessMode::Write => "writes",
+        AccessMode::Atomic => "updates",
+        AccessMode::Peek => "atomically reads",
     }
 }
 
-fn other_block(deed: Deed, earlier: Deed) -> &'static str {
-    match (deed, earlier) {
-        (Deed::Write, Deed::Write) => "writes",
-        (_, Deed::Write) => "changes",
-        (_, Deed::Atomic) => "updates",
-        (_, Deed::Read) => "reads",
-        (_, Deed::Peek) => "atomically reads",
+fn other_block(mode: AccessMode, earlier: AccessMode) -> &'static str {
+    match (mode, earlier) {
+        (AccessMode::Write, AccessMode::Write) => "writes",
+        (_, AccessMode::Write) => "changes",
+        (_, AccessMode::Atomic) => "updates",
+        (_, AccessMode::Read) => "reads",
+        (_, AccessMode::Peek) => "atomically reads",
     }
 }
 
@@ -397,7 +397,7 @@ impl fmt::Display for Block {
 
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "thread {} {}", self.thread, self.deed.past())?;
+        write!(f, "thread {} {}", self.thread, self.mode.past())?;
         write!(f, "{}", for_all(self.collective))?;
         if let Some(op) = self.op {
             write!(f, " in #{} `{}`", op.0, self.title)?;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::code::SiteId;
-use crate::error::Deed;
+use crate::error::AccessMode;
 use crate::global::{PAGE, Tensor};
 use crate::overlay::{Overlay, Page, apply};
 
@@ -41,10 +41,10 @@ pub(crate) struct History {
 pub(crate) struct Clash {
     pub(crate) byte: usize,
     /// The later block's kind of access.
-    pub(crate) deed: Deed,
+    pub(crate) mode: AccessMode,
     pub(crate) site: SiteId,
     pub(crate) other: Owner,
-    pub(crate) other_deed: Deed,
+    pub(crate) other_mode: AccessMode,
 }
 
 /// Merges the accesses of block number `block` into the tensor. Blocks must come in the same order in every launch. With `check`, the first
@@ -90,32 +90,35 @@ impl Past {
             }
             let bytes = unit * size..(unit + 1) * size;
             let agrees = |other: &Owner| {
-                page.site(unit, Deed::Write) == other.site && page.data[bytes.clone()] == now[bytes.clone()]
+                page.site(unit, AccessMode::Write) == other.site
+                    && page.data[bytes.clone()] == now[bytes.clone()]
             };
-            let meets = |deed: Deed, holds: bool, other: Option<Owner>, other_deed: Deed| {
+            let meets = |mode: AccessMode, holds: bool, other: Option<Owner>, other_mode: AccessMode| {
                 let other = other.filter(|_| holds)?;
-                Some(Clash { byte: unit * size, deed, site: page.site(unit, deed), other, other_deed })
+                Some(Clash { byte: unit * size, mode, site: page.site(unit, mode), other, other_mode })
             };
             let Owners { writer, reader, adder } = *owners;
-            let clash = meets(Deed::Write, done.written, adder, Deed::Atomic)
-                .or_else(|| meets(Deed::Read, done.read, adder, Deed::Atomic))
-                .or_else(|| meets(Deed::Atomic, done.added, writer, Deed::Write))
-                .or_else(|| meets(Deed::Atomic, done.added, reader, Deed::Read))
-                .or_else(|| meets(Deed::Write, done.written, writer.filter(|w| !agrees(w)), Deed::Write))
-                .or_else(|| meets(Deed::Write, done.written, reader, Deed::Read))
-                .or_else(|| meets(Deed::Read, done.read, writer, Deed::Write));
+            let clash = meets(AccessMode::Write, done.written, adder, AccessMode::Atomic)
+                .or_else(|| meets(AccessMode::Read, done.read, adder, AccessMode::Atomic))
+                .or_else(|| meets(AccessMode::Atomic, done.added, writer, AccessMode::Write))
+                .or_else(|| meets(AccessMode::Atomic, done.added, reader, AccessMode::Read))
+                .or_else(|| {
+                    meets(AccessMode::Write, done.written, writer.filter(|w| !agrees(w)), AccessMode::Write)
+                })
+                .or_else(|| meets(AccessMode::Write, done.written, reader, AccessMode::Read))
+                .or_else(|| meets(AccessMode::Read, done.read, writer, AccessMode::Write));
             if let Some(clash) = clash {
                 return Err(clash);
             }
-            let own = |deed: Deed| Some(Owner { block, site: page.site(unit, deed) });
+            let own = |mode: AccessMode| Some(Owner { block, site: page.site(unit, mode) });
             if done.written {
-                owners.writer = own(Deed::Write);
+                owners.writer = own(AccessMode::Write);
             }
             if done.read {
-                owners.reader = own(Deed::Read);
+                owners.reader = own(AccessMode::Read);
             }
             if done.added {
-                owners.adder = own(Deed::Atomic);
+                owners.adder = own(AccessMode::Atomic);
             }
         }
         Ok(())

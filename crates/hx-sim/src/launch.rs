@@ -97,11 +97,11 @@ pub fn run_with_log(
     let Compiled { code, grid, symbols } = compiled(program, symbols, arguments)?;
     let lookup = |s: &Symbol| symbols.get(s).copied();
     let mut tensors = Vec::new();
-    let mut told = LaunchLog::new(LogPlan::new(program, grid, &lookup));
+    let mut launch_log = LaunchLog::new(LogPlan::new(program, grid, &lookup));
     let launched = take_tensors(program, arguments, &lookup, &mut tensors)
         .and_then(|()| expect_zero(&code, &tensors))
-        .and_then(|()| run_grid(&code, &mut tensors, config, &mut told));
-    *log = told.contents(program);
+        .and_then(|()| run_grid(&code, &mut tensors, config, &mut launch_log));
+    *log = launch_log.contents(program);
     for (argument, tensor) in arguments.iter_mut().zip(tensors) {
         if let (Argument::Tensor { bytes, .. }, Some(tensor)) = (argument, tensor) {
             *bytes = tensor.bytes;
@@ -334,7 +334,7 @@ fn run_sharing(
     let grid = Grid::new(Launch { code, tensors, config, plan: log.plan() }, None);
     let (ran, common, outcome) = grid.run();
     for Ran { logs, outcome } in ran {
-        logs.iter().for_each(|told| log.merge(&code.log, told));
+        logs.iter().for_each(|block| log.merge(&code.log, block));
         outcome?.into_iter().for_each(|outcome| drop(totals.add(outcome)));
     }
     outcome?;
@@ -383,7 +383,7 @@ fn run_blocks(
     while first < runs {
         let last = (first + BATCH.div_ceil(together)).min(runs);
         for Ran { logs, outcome } in run_batch(code, order, first..last, tensors, config, log.plan()) {
-            logs.iter().for_each(|told| log.merge(&code.log, told));
+            logs.iter().for_each(|block| log.merge(&code.log, block));
             for outcome in outcome? {
                 let number = outcome.number;
                 let overlays = totals.add(outcome);
@@ -462,9 +462,9 @@ fn block_race(code: &Code, tensor: &Tensor, clash: Clash, [here, other]: [[u32; 
         tensor: tensor.name.clone(),
         element,
         coord: tensor.coordinate(element),
-        deed: clash.deed,
+        mode: clash.mode,
         earlier: Box::new(code.sites[clash.other.site as usize].place(Some(other), None)),
-        earlier_deed: clash.other_deed,
+        earlier_mode: clash.other_mode,
         in_flight: false,
         narrow: false,
     };

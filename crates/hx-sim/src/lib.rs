@@ -50,6 +50,7 @@ mod playback;
 mod ran;
 mod report;
 mod schedule;
+mod stamp;
 mod step;
 mod stored;
 #[cfg(test)]
@@ -59,17 +60,16 @@ mod tests;
 mod trace;
 mod turn;
 mod versions;
-mod who;
 mod witness;
 mod world;
 
 pub use block::phases::Stage;
 pub use block::shared::Arrival;
 pub use config::Config;
-pub use error::{Access, Blocked, Copying, Deed, Fault, LeftOut, Place, Room, SimError};
+pub use error::{Access, AccessMode, Blocked, Copying, Fault, LeftOut, Place, Room, SimError};
 pub use global::coordinate;
 pub use launch::{Argument, depends_on_seed, run, run_with_log};
 pub use playback::{AgentId, AgentState, Playback, Prepared, Registers, prepare};
 pub use report::{Counters, OldLoad, Report, Written, byte_count};
 pub use trace::{Access as MemoryAccess, Kind as AccessKind, Memory};
-pub use witness::{Change, Follow, Held, Reached, Witness, Wrote};
+pub use witness::{Change, Follow, Reached, RegisterValue, Witness, Wrote};

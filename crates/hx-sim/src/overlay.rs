@@ -22,22 +22,22 @@ use hx_thread::{AccessOrder, Clock, Epoch, Mark, Pair};
 
 use crate::between::Heard;
 use crate::code::SiteId;
-use crate::error::Deed;
+use crate::error::AccessMode;
 use crate::global::{PAGE, Tensor};
+use crate::stamp::AccessStamp;
 use crate::stored::{Met, Stored};
-use crate::who::Who;
 
 /// An access, and an earlier one that nothing orders before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raced {
     pub(crate) byte: usize,
-    pub(crate) deed: Deed,
+    pub(crate) mode: AccessMode,
     pub(crate) earlier: Earlier,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Earlier {
-    Access(Mark<SiteId>, Deed),
+    Access(Mark<SiteId>, AccessMode),
     /// An asynchronous copy that reads the element and was not waited for.
     Copy(Mark<SiteId>),
     /// A bulk store that writes the element and is not complete.
@@ -46,7 +46,7 @@ pub(crate) enum Earlier {
     Run {
         run: u32,
         mark: Mark<SiteId>,
-        deed: Deed,
+        mode: AccessMode,
         narrow: bool,
         /// The run knows of the access, but not that it is complete: a bulk store.
         in_flight: bool,
@@ -107,12 +107,12 @@ impl Kind {
         matches!(self, Kind::Add | Kind::Peek | Kind::NarrowAdd | Kind::NarrowPeek)
     }
 
-    fn deed(self) -> Deed {
+    fn mode(self) -> AccessMode {
         match self {
-            Kind::Read | Kind::Copy => Deed::Read,
-            Kind::Change | Kind::Keep => Deed::Write,
-            Kind::Add | Kind::NarrowAdd => Deed::Atomic,
-            Kind::Peek | Kind::NarrowPeek => Deed::Peek,
+            Kind::Read | Kind::Copy => AccessMode::Read,
+            Kind::Change | Kind::Keep => AccessMode::Write,
+            Kind::Add | Kind::NarrowAdd => AccessMode::Atomic,
+            Kind::Peek | Kind::NarrowPeek => AccessMode::Peek,
         }
     }
 }
@@ -149,13 +149,13 @@ impl Marks {
     /// Checks an access for races, and remembers it. Returns the earlier access that it races with; `None` without a race, and
     /// if races are not checked.
     #[inline]
-    fn touch(&mut self, kind: Kind, unit: usize, units: usize, who: Who<'_>) -> Option<Earlier> {
-        let clock = who.clock?;
+    fn touch(&mut self, kind: Kind, unit: usize, units: usize, stamp: AccessStamp<'_>) -> Option<Earlier> {
+        let clock = stamp.clock?;
         // Layouts hold an element in several threads, which store the same value in one operation.
-        let agrees = |mark: &Mark<SiteId>| kind == Kind::Keep && mark.by == who.site;
+        let agrees = |mark: &Mark<SiteId>| kind == Kind::Keep && mark.by == stamp.site;
         let met = |&other: &Kind| {
-            let mark = self.meets(other, unit, who.epoch, clock).filter(|mark| !agrees(mark))?;
-            Some(Earlier::Access(mark, other.deed()))
+            let mark = self.meets(other, unit, stamp.epoch, clock).filter(|mark| !agrees(mark))?;
+            Some(Earlier::Access(mark, other.mode()))
         };
         let in_flight = |copy: &&Mark<SiteId>| clock.is_in_flight(copy.epoch);
         let changes = matches!(kind, Kind::Change | Kind::Add | Kind::NarrowAdd);
@@ -164,26 +164,26 @@ impl Marks {
             Some(copy) => Some(Earlier::Copy(*copy)),
             None => kind.races_with().iter().find_map(met),
         };
-        self.remember(kind, unit, units, Mark { epoch: who.epoch, by: who.site }, clock);
+        self.remember(kind, unit, units, Mark { epoch: stamp.epoch, by: stamp.site }, clock);
         earlier
     }
 
-    /// Returns an access of a kind that `told` does not cover, so that nothing orders it before the accesses of a run that has heard
-    /// `told`.
-    fn untold(
+    /// Returns an access of a kind that `is_known` does not hold for; `None` if there is none. Nothing orders such an access before
+    /// those of the run whose knowledge `is_known` tests.
+    fn first_unknown(
         &self,
         kind: Kind,
         unit: usize,
         clock: &Clock,
-        told: &dyn Fn(Epoch) -> bool,
+        is_known: &dyn Fn(Epoch) -> bool,
     ) -> Option<Mark<SiteId>> {
-        let unheard = |mark: &Mark<SiteId>| !told(mark.epoch);
+        let is_unknown = |mark: &Mark<SiteId>| !is_known(mark.epoch);
         if kind == Kind::Copy {
-            return self.copies(unit).iter().copied().find(unheard);
+            return self.copies(unit).iter().copied().find(is_unknown);
         }
         let parties = clock.parties();
         let pairs = self.pairs[kind as usize].get(unit * parties..(unit + 1) * parties)?;
-        pairs.iter().flat_map(Pair::iter).find(unheard)
+        pairs.iter().flat_map(Pair::iter).find(is_unknown)
     }
 
     #[inline]
@@ -226,7 +226,7 @@ pub(crate) struct Done {
     pub(crate) written: bool,
     pub(crate) added: bool,
     /// The page's bytes already include the block's sums.
-    settled: bool,
+    includes_sums: bool,
 }
 
 impl Done {
@@ -237,7 +237,7 @@ impl Done {
     /// Reports whether the page's bytes are the block's result. Otherwise they are a copy of the tensor's bytes, and sums are
     /// still pending.
     pub(crate) fn owned(self) -> bool {
-        self.written || self.settled
+        self.written || self.includes_sums
     }
 }
 
@@ -268,7 +268,7 @@ impl Page {
 
     /// Adds pending sums of some units to their bytes. Called before the block reads or writes these units.
     #[inline]
-    fn settle(&mut self, tensor: &Tensor, units: Range<usize>) {
+    fn apply_sums(&mut self, tensor: &Tensor, units: Range<usize>) {
         let waits = |done: &Done| done.added && !done.owned();
         if self.sums.is_empty() || !self.done[units.clone()].iter().any(waits) {
             return;
@@ -276,55 +276,61 @@ impl Page {
         let Page { data, done, sums, .. } = self;
         let size = tensor.unit();
         sums.retain(|&(unit, op, bits)| {
-            let settled = units.contains(&unit);
-            if settled {
+            let applies = units.contains(&unit);
+            if applies {
                 apply(tensor.dtype, &mut data[unit * size..][..size], op, bits);
-                done[unit].settled = true;
+                done[unit].includes_sums = true;
             }
-            !settled
+            !applies
         });
     }
 
     /// Checks an access of a kind for races, and remembers it. Returns the unit with the earlier access that it races with;
     /// `None` without a race, and if races are not checked.
     #[inline]
-    fn touch(&mut self, kind: Kind, unit: usize, who: Who<'_>, stored: &Stored) -> Option<(usize, Earlier)> {
+    fn touch(
+        &mut self,
+        kind: Kind,
+        unit: usize,
+        stamp: AccessStamp<'_>,
+        stored: &Stored,
+    ) -> Option<(usize, Earlier)> {
         let units = self.done.len();
-        let beside = who.heard.and_then(|heard| self.beside(kind, unit, who, heard));
-        let own = match self.marks.iter().position(|(run, _)| *run == who.run) {
+        let beside = stamp.heard.and_then(|heard| self.beside(kind, unit, stamp, heard));
+        let own = match self.marks.iter().position(|(run, _)| *run == stamp.run) {
             Some(own) => own,
             None => {
-                self.marks.push((who.run, Marks::default()));
+                self.marks.push((stamp.run, Marks::default()));
                 self.marks.len() - 1
             }
         };
-        let earlier = self.marks[own].1.touch(kind, unit, units, who);
+        let earlier = self.marks[own].1.touch(kind, unit, units, stamp);
         let store = match self.stored.get(unit) {
             None | Some(0) => None,
-            Some(store) => stored.meets(*store, who, matches!(kind, Kind::Add | Kind::NarrowAdd)),
+            Some(store) => stored.meets(*store, stamp, matches!(kind, Kind::Add | Kind::NarrowAdd)),
         };
         let store = store.map(|met| match met {
             Met::InFlight(mark) => Earlier::Store(mark),
-            Met::Unordered(mark, deed) => Earlier::Access(mark, deed),
-            Met::OfRun(run, mark, deed) => Earlier::Run { run, mark, deed, narrow: false, in_flight: true },
+            Met::Unordered(mark, mode) => Earlier::Access(mark, mode),
+            Met::OfRun(run, mark, mode) => Earlier::Run { run, mark, mode, narrow: false, in_flight: true },
         });
         Some((unit, store.or(earlier).or(beside)?))
     }
 
     /// Returns an access of another run to a unit that nothing orders before this one; `None` if there is none, or races are
     /// not checked.
-    fn beside(&self, kind: Kind, unit: usize, who: Who<'_>, heard: &Heard) -> Option<Earlier> {
-        let clock = who.clock?;
-        for (run, marks) in self.marks.iter().filter(|(run, _)| *run != who.run) {
-            let told = |earlier: Epoch| heard.knows(clock, who.epoch, *run, earlier);
+    fn beside(&self, kind: Kind, unit: usize, stamp: AccessStamp<'_>, heard: &Heard) -> Option<Earlier> {
+        let clock = stamp.clock?;
+        for (run, marks) in self.marks.iter().filter(|(run, _)| *run != stamp.run) {
+            let is_known = |earlier: Epoch| heard.knows(clock, stamp.epoch, *run, earlier);
             for other in kind.races_between() {
-                if let Some(mark) = marks.untold(*other, unit, clock, &told) {
+                if let Some(mark) = marks.first_unknown(*other, unit, clock, &is_known) {
                     let narrow =
                         kind.is_atomic() && other.is_atomic() && (kind.is_narrow() || other.is_narrow());
                     return Some(Earlier::Run {
                         run: *run,
                         mark,
-                        deed: other.deed(),
+                        mode: other.mode(),
                         narrow,
                         in_flight: false,
                     });
@@ -350,12 +356,12 @@ impl Page {
     }
 
     /// Returns an operation with which the block accessed a unit in this way; 0 if there was no such access.
-    pub(crate) fn site(&self, unit: usize, deed: Deed) -> SiteId {
-        let kinds: &[Kind] = match deed {
-            Deed::Read => &[Kind::Read, Kind::Copy],
-            Deed::Write => &[Kind::Change, Kind::Keep],
-            Deed::Atomic => &[Kind::Add, Kind::NarrowAdd],
-            Deed::Peek => &[Kind::Peek, Kind::NarrowPeek],
+    pub(crate) fn site(&self, unit: usize, mode: AccessMode) -> SiteId {
+        let kinds: &[Kind] = match mode {
+            AccessMode::Read => &[Kind::Read, Kind::Copy],
+            AccessMode::Write => &[Kind::Change, Kind::Keep],
+            AccessMode::Atomic => &[Kind::Add, Kind::NarrowAdd],
+            AccessMode::Peek => &[Kind::Peek, Kind::NarrowPeek],
         };
         let of =
             |kind: &Kind| self.marks.iter().find_map(|(_, marks)| marks.site(*kind, unit, self.done.len()));
@@ -411,7 +417,7 @@ impl Overlay {
         &mut self,
         tensor: &Tensor,
         (at, len): (usize, usize),
-        deed: Deed,
+        mode: AccessMode,
         mut f: impl FnMut(&mut Page, Range<usize>, usize, &Stored) -> Option<(usize, Earlier)>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
@@ -423,7 +429,7 @@ impl Overlay {
             let found = f(page, from / size..(from + count) / size, done, &self.stored);
             raced = raced.or(found.map(|(unit, earlier)| Raced {
                 byte: number * PAGE + unit * size,
-                deed,
+                mode,
                 earlier,
             }));
             done += count;
@@ -440,18 +446,18 @@ impl Overlay {
         tensor: &Tensor,
         at: usize,
         out: &mut [u8],
-        who: Who<'_>,
+        stamp: AccessStamp<'_>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
-        let kind = if who.epoch.is_copy() { Kind::Copy } else { Kind::Read };
-        self.pieces(tensor, (at, out.len()), Deed::Read, |page, units, from, stored| {
-            page.settle(tensor, units.clone());
+        let kind = if stamp.epoch.is_copy() { Kind::Copy } else { Kind::Read };
+        self.pieces(tensor, (at, out.len()), AccessMode::Read, |page, units, from, stored| {
+            page.apply_sums(tensor, units.clone());
             let bytes = units.start * size..units.end * size;
             out[from..from + bytes.len()].copy_from_slice(&page.data[bytes]);
             let mut raced = None;
             for unit in units {
                 page.done[unit].read = true;
-                raced = raced.or(page.touch(kind, unit, who, stored));
+                raced = raced.or(page.touch(kind, unit, stamp, stored));
             }
             raced
         })
@@ -466,11 +472,11 @@ impl Overlay {
         tensor: &Tensor,
         at: usize,
         bytes: &[u8],
-        who: Who<'_>,
+        stamp: AccessStamp<'_>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
-        self.pieces(tensor, (at, bytes.len()), Deed::Write, |page, units, from, stored| {
-            page.settle(tensor, units.clone());
+        self.pieces(tensor, (at, bytes.len()), AccessMode::Write, |page, units, from, stored| {
+            page.apply_sums(tensor, units.clone());
             let bytes = &bytes[from..from + units.len() * size];
             let place = units.start * size..units.end * size;
             let mut raced = None;
@@ -478,7 +484,7 @@ impl Overlay {
                 page.done[unit].written = true;
                 let keeps = *now == page.data[unit * size..][..size];
                 let kind = if keeps { Kind::Keep } else { Kind::Change };
-                raced = raced.or(page.touch(kind, unit, who, stored));
+                raced = raced.or(page.touch(kind, unit, stamp, stored));
             }
             page.data[place].copy_from_slice(bytes);
             raced
@@ -492,7 +498,7 @@ impl Overlay {
         tensor: &Tensor,
         (at, len): (usize, usize),
         store: u32,
-        who: Who<'_>,
+        stamp: AccessStamp<'_>,
     ) -> Option<Mark<SiteId>> {
         let (size, mut done, mut unfenced) = (tensor.unit(), 0, None);
         while done < len {
@@ -503,7 +509,7 @@ impl Overlay {
             page.stored.resize(page.done.len(), 0);
             for unit in from / size..(from + count) / size {
                 page.stored[unit] = self.stored.both(page.stored[unit], store);
-                let earlier = || page.unfenced(unit, who.epoch, (who.run, who.clock?));
+                let earlier = || page.unfenced(unit, stamp.epoch, (stamp.run, stamp.clock?));
                 unfenced = unfenced.or_else(earlier);
             }
         }
@@ -519,13 +525,13 @@ impl Overlay {
         tensor: &Tensor,
         at: usize,
         bytes: &[u8],
-        who: Who<'_>,
+        stamp: AccessStamp<'_>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
         let elements = bytes.chunks_exact(size).map(|element| hx_dtype::load(tensor.dtype, element, 0));
         let sums = elements
             .enumerate()
-            .map(|(i, bits)| self.combine(tensor, at + i * size, (AtomicOp::Add, bits), who));
+            .map(|(i, bits)| self.combine(tensor, at + i * size, (AtomicOp::Add, bits), stamp));
         sums.fold(Ok(()), Result::and)
     }
 
@@ -539,10 +545,10 @@ impl Overlay {
         tensor: &Tensor,
         at: usize,
         (op, bits): (AtomicOp, u64),
-        who: Who<'_>,
+        stamp: AccessStamp<'_>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
-        self.pieces(tensor, (at, size), Deed::Atomic, |page, units, _, stored| {
+        self.pieces(tensor, (at, size), AccessMode::Atomic, |page, units, _, stored| {
             let unit = units.start;
             if page.done[unit].owned() {
                 apply(tensor.dtype, &mut page.data[unit * size..][..size], op, bits);
@@ -550,7 +556,7 @@ impl Overlay {
                 page.sums.push((unit, op, bits));
             }
             page.done[unit].added = true;
-            page.touch(Kind::Add, unit, who, stored)
+            page.touch(Kind::Add, unit, stamp, stored)
         })
     }
 
@@ -563,21 +569,21 @@ impl Overlay {
         tensor: &Tensor,
         at: usize,
         (kind, change): (Kind, &dyn Fn(u64) -> u64),
-        who: Who<'_>,
+        stamp: AccessStamp<'_>,
     ) -> Result<u64, Raced> {
         let (size, mut old) = (tensor.unit(), 0);
-        self.pieces(tensor, (at, size), kind.deed(), |page, units, _, stored| {
-            page.settle(tensor, units.clone());
+        self.pieces(tensor, (at, size), kind.mode(), |page, units, _, stored| {
+            page.apply_sums(tensor, units.clone());
             let unit = units.start;
             let element = &mut page.data[unit * size..][..size];
             old = hx_dtype::load(tensor.dtype, element, 0);
             hx_dtype::store(tensor.dtype, element, 0, change(old));
-            match kind.deed() {
-                Deed::Peek => page.done[unit].read = true,
-                Deed::Read | Deed::Write | Deed::Atomic => page.done[unit].added = true,
+            match kind.mode() {
+                AccessMode::Peek => page.done[unit].read = true,
+                AccessMode::Read | AccessMode::Write | AccessMode::Atomic => page.done[unit].added = true,
             }
-            page.done[unit].settled = true;
-            page.touch(kind, unit, who, stored)
+            page.done[unit].includes_sums = true;
+            page.touch(kind, unit, stamp, stored)
         })?;
         Ok(old)
     }

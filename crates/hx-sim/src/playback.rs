@@ -175,7 +175,7 @@ impl<'p> Playback<'p> {
                 block.trace = Some(Box::new(trace.clone()));
             }
         }
-        if !self.now.grid.begins() {
+        if !self.now.grid.ensure_begun() {
             return Ok(false);
         }
         let id = self.running();
@@ -333,7 +333,7 @@ impl Current {
     fn pass(&mut self, next: Next<'_>) {
         match next {
             Next::Step(step) => {
-                if self.begins(step.site()) {
+                if self.begins_execution(step.site()) {
                     self.begun += 1;
                 }
                 (self.site, self.left) = (step.site(), false);
@@ -347,7 +347,7 @@ impl Current {
     }
 
     /// Reports whether a step of an operation begins an execution of it.
-    fn begins(&self, site: SiteId) -> bool {
+    fn begins_execution(&self, site: SiteId) -> bool {
         self.left || self.site != site
     }
 }

@@ -149,7 +149,7 @@ impl<'a> Grid<'a> {
     }
 
     /// Lets the first run begin, if none has. Returns false if the grid has none.
-    pub(crate) fn begins(&mut self) -> bool {
+    pub(crate) fn ensure_begun(&mut self) -> bool {
         self.runs.get(self.running).is_some_and(|run| run.is_live) || self.choose(Why::End)
     }
 
@@ -158,7 +158,7 @@ impl<'a> Grid<'a> {
     /// # Errors
     /// On the first fault, and if runs are left that wait for ever.
     pub(crate) fn tick(&mut self) -> Result<bool, SimError> {
-        if !self.begins() {
+        if !self.ensure_begun() {
             return Ok(false);
         }
         if self.is_between() {

@@ -76,7 +76,7 @@ impl<'a> Block<'a> {
                 if self.trace.is_some() {
                     self.trace_step(step)?;
                 }
-                self.land_early()?;
+                self.complete_early()?;
             }
             None => self.end_body()?,
         }
@@ -119,15 +119,17 @@ impl<'a> Block<'a> {
             Step::SetNumber(n) => self.set_number(n)?,
             Step::Barrier { .. } => {
                 self.barriers += 1;
-                self.clock.barrier(self.agent.who);
+                self.clock.barrier(self.agent.warp_set);
             }
-            Step::WarpBarrier { .. } => self.clock.barrier_each(self.agent.who),
+            Step::WarpBarrier { .. } => self.clock.barrier_each(self.agent.warp_set),
             Step::Transfer(t) => self.transfer(t)?,
             Step::Multiply(m) => self.multiply(m)?,
             Step::MultiplyAsync(m) => self.multiply_async(m)?,
             // A fence for products orders accesses to registers, which the simulator always makes in order.
             Step::Fence { fence: Fence::Products, .. } => {}
-            Step::Fence { fence: Fence::Proxy | Fence::GlobalProxy, .. } => self.clock.fence(self.agent.who),
+            Step::Fence { fence: Fence::Proxy | Fence::GlobalProxy, .. } => {
+                self.clock.fence(self.agent.warp_set)
+            }
             Step::CommitProducts { site } => self.commit_products(*site),
             Step::WaitProducts { site, leave, completes } => self.wait_products(*site, *leave, completes)?,
             Step::Convert(c) => self.convert(c)?,

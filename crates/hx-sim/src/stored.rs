@@ -8,17 +8,17 @@
 use hx_thread::{AccessOrder, Epoch, Mark};
 
 use crate::code::SiteId;
-use crate::error::Deed;
-use crate::who::Who;
+use crate::error::AccessMode;
+use crate::stamp::AccessStamp;
 
 /// A store with which an access conflicts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Met {
     InFlight(Mark<SiteId>),
     /// The store is complete, and nothing orders the wait for it before the access.
-    Unordered(Mark<SiteId>, Deed),
+    Unordered(Mark<SiteId>, AccessMode),
     /// Another run issued the store. The access is ordered after the issue, but not after the wait for the store's writes.
-    OfRun(u32, Mark<SiteId>, Deed),
+    OfRun(u32, Mark<SiteId>, AccessMode),
 }
 
 /// The stores to a tensor. A store is known by its number, from 1 on.
@@ -87,25 +87,25 @@ impl Stored {
     /// Returns the store under a number with which an access in the current epoch conflicts; `None` if none does, or races are
     /// not checked. `adds`: the access is an atomic sum.
     #[cold]
-    pub(crate) fn meets(&self, number: u32, who: Who<'_>, adds: bool) -> Option<Met> {
-        let (clock, later) = (who.clock?, who.epoch);
+    pub(crate) fn meets(&self, number: u32, stamp: AccessStamp<'_>, adds: bool) -> Option<Met> {
+        let (clock, later) = (stamp.clock?, stamp.epoch);
         let meets = |store: &Store| {
             if store.adds && adds {
                 return None;
             }
-            let deed = if store.adds { Deed::Atomic } else { Deed::Write };
-            if store.run != who.run {
+            let mode = if store.adds { AccessMode::Atomic } else { AccessMode::Write };
+            if store.run != stamp.run {
                 // If the issue is unknown, the store is a race of two runs like others.
                 let knows =
-                    |at: Epoch| who.heard.is_some_and(|heard| heard.knows(clock, later, store.run, at));
+                    |at: Epoch| stamp.heard.is_some_and(|heard| heard.knows(clock, later, store.run, at));
                 let is_complete = store.done.is_some_and(knows);
                 return (knows(store.mark.epoch) && !is_complete)
-                    .then_some(Met::OfRun(store.run, store.mark, deed));
+                    .then_some(Met::OfRun(store.run, store.mark, mode));
             }
             match store.done {
                 None => Some(Met::InFlight(store.mark)),
                 Some(epoch) if clock.relation(epoch, later) != AccessOrder::Before => {
-                    Some(Met::Unordered(Mark { epoch, ..store.mark }, deed))
+                    Some(Met::Unordered(Mark { epoch, ..store.mark }, mode))
                 }
                 Some(_) => None,
             }

@@ -46,7 +46,7 @@ impl<'a> Block<'a> {
             // Copies that have not arrived do so at the latest when nobody can go on without them.
             Turn::Blocked | Turn::Ended => {
                 while !self.next_agent() {
-                    if !self.land_next()? {
+                    if !self.complete_next()? {
                         if !self.has_ended() {
                             return Ok(Tick::Stuck);
                         }

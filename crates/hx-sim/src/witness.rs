@@ -45,12 +45,12 @@ pub struct Follow {
     pub block: u32,
     /// The element of the watched tensor, by its offset, whose last write ends the record of changes.
     pub element: i64,
-    pub held: Vec<Held>,
+    pub values: Vec<RegisterValue>,
 }
 
 /// A value that a thread holds in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Held {
+pub struct RegisterValue {
     /// The thread in its block.
     pub thread: u32,
     /// The position of the array in [`hx_thread::ThreadProgram::registers`].
@@ -62,8 +62,8 @@ pub struct Held {
 /// A write of a followed value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// The position in [`Follow::held`].
-    pub held: usize,
+    /// The position in [`Follow::values`].
+    pub value: usize,
     /// The position of the operation in [`Witness::places`].
     pub site: u32,
     /// The value after the operation, in the element type of its array.
@@ -141,7 +141,7 @@ pub(crate) struct Region {
 /// A value that is followed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Followed {
-    pub(crate) held: Held,
+    pub(crate) value: RegisterValue,
     /// The value that was recorded last; `None` before the first.
     pub(crate) last: Option<u64>,
     /// The asynchronous product in flight that writes the value; `None` if there is none.
@@ -178,8 +178,8 @@ impl BlockWitness {
     /// Makes the record of block `number`.
     pub(crate) fn new(watched: usize, follow: Option<&Follow>, number: u32) -> BlockWitness {
         let here = follow.filter(|follow| follow.block == number);
-        let unwritten = |held: &Held| Followed { held: *held, last: None, pending: None };
-        let followed = here.into_iter().flat_map(|follow| &follow.held).map(unwritten).collect();
+        let unwritten = |value: &RegisterValue| Followed { value: *value, last: None, pending: None };
+        let followed = here.into_iter().flat_map(|follow| &follow.values).map(unwritten).collect();
         let element = follow.map(|follow| follow.element);
         BlockWitness { watched, followed, element, ..BlockWitness::default() }
     }
@@ -192,10 +192,10 @@ impl BlockWitness {
     /// Records that an operation has written a followed value. The steps of one execution of an operation count as one change.
     pub(crate) fn changed(&mut self, number: usize, site: SiteId, bits: u64) {
         self.followed[number].last = Some(bits);
-        let same = |change: &&mut Change| change.held == number && change.site == site;
-        match self.changes.iter_mut().rev().find(|change| change.held == number).filter(same) {
+        let same = |change: &&mut Change| change.value == number && change.site == site;
+        match self.changes.iter_mut().rev().find(|change| change.value == number).filter(same) {
             Some(last) if self.running == Some(site) => last.bits = bits,
-            _ => self.changes.push(Change { held: number, site, bits }),
+            _ => self.changes.push(Change { value: number, site, bits }),
         }
     }
 

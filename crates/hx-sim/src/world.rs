@@ -29,7 +29,7 @@ pub(crate) struct Old {
 
 /// The agent and the time of an atomic access.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Toucher<'c> {
+pub(crate) struct AtomicStamp<'c> {
     pub(crate) site: SiteId,
     pub(crate) run: u32,
     /// The number of its block in the grid.
@@ -73,21 +73,21 @@ impl World {
         &mut self,
         key: (usize, usize),
         last: u64,
-        who: Toucher<'_>,
+        stamp: AtomicStamp<'_>,
     ) -> (u64, Option<Rc<Message>>) {
         let mut order = self.order.take();
-        let heard = self.heard.remove(&who.run).unwrap_or_default();
-        let knows = |run: u32, earlier: Epoch| heard.knows(who.clock, who.at, run, earlier);
+        let heard = self.heard.remove(&stamp.run).unwrap_or_default();
+        let knows = |run: u32, earlier: Epoch| heard.knows(stamp.clock, stamp.at, run, earlier);
         let mut draw = order.as_mut().map(|order| move |below: u64| order.draw(below));
         let draw = draw.as_mut().map(|draw| draw as &mut dyn FnMut(u64) -> u64);
-        let access = (who.run, who.at, (who.site, who.block));
+        let access = (stamp.run, stamp.at, (stamp.site, stamp.block));
         let (found, next) = self.place(key, last).find(access, &knows, draw);
-        self.heard.insert(who.run, heard);
+        self.heard.insert(stamp.run, heard);
         self.order = order;
         // Drop earlier findings of an old value of this element: a polling loop that finds the last value in the end is correct.
-        self.old.retain(|old| (old.param, old.byte) != key || old.by.1 != who.block);
+        self.old.retain(|old| (old.param, old.byte) != key || old.by.1 != stamp.block);
         if let Some(next) = next.and_then(|next| next.by) {
-            self.remember(Old { param: key.0, byte: key.1, by: (who.site, who.block), next });
+            self.remember(Old { param: key.0, byte: key.1, by: (stamp.site, stamp.block), next });
         }
         (found.bits, found.message)
     }
@@ -99,13 +99,13 @@ impl World {
     }
 
     /// Remembers the loads of other blocks that found the value from before a write, if they may as well have come after it.
-    fn remember_loads(&mut self, key: (usize, usize), who: Toucher<'_>) {
-        let (Some(place), Some(heard)) = (self.places.get(&key), self.heard.get(&who.run)) else { return };
+    fn remember_loads(&mut self, key: (usize, usize), stamp: AtomicStamp<'_>) {
+        let (Some(place), Some(heard)) = (self.places.get(&key), self.heard.get(&stamp.run)) else { return };
         let unordered =
-            place.loads(who.run).filter(|seen| !heard.knows(who.clock, who.at, seen.run, seen.at));
+            place.loads(stamp.run).filter(|seen| !heard.knows(stamp.clock, stamp.at, seen.run, seen.at));
         let loads: Vec<(SiteId, u32)> = unordered.filter_map(|seen| seen.load).collect();
         for by in loads {
-            self.remember(Old { param: key.0, byte: key.1, by, next: (who.site, who.block) });
+            self.remember(Old { param: key.0, byte: key.1, by, next: (stamp.site, stamp.block) });
         }
     }
 
@@ -116,9 +116,9 @@ impl World {
         key: (usize, usize),
         [old, new]: [u64; 2],
         (passes, released): (bool, Option<&Rc<Message>>),
-        who: Toucher<'_>,
+        stamp: AtomicStamp<'_>,
     ) -> Option<Rc<Message>> {
-        self.remember_loads(key, who);
+        self.remember_loads(key, stamp);
         let place = self.place(key, old);
         let before = place.last().message.clone();
         let message = match (before.as_ref().filter(|_| passes), released) {
@@ -130,7 +130,7 @@ impl World {
                 Some(Rc::new(joined))
             }
         };
-        place.write(Version { bits: new, message, by: Some((who.site, who.block)) }, who.run, who.at);
+        place.write(Version { bits: new, message, by: Some((stamp.site, stamp.block)) }, stamp.run, stamp.at);
         before
     }
 
@@ -145,14 +145,14 @@ impl World {
         &mut self,
         (param, at, len): (usize, usize, usize),
         bits: &dyn Fn(usize) -> u64,
-        who: Toucher<'_>,
+        stamp: AtomicStamp<'_>,
     ) {
         let keys: Vec<_> = self.places.range((param, at)..(param, at + len)).map(|(key, _)| *key).collect();
         for key in keys {
-            self.remember_loads(key, who);
+            self.remember_loads(key, stamp);
             let place = self.place(key, 0);
-            let version = Version { bits: bits(key.1), message: None, by: Some((who.site, who.block)) };
-            place.write(version, who.run, who.at);
+            let version = Version { bits: bits(key.1), message: None, by: Some((stamp.site, stamp.block)) };
+            place.write(version, stamp.run, stamp.at);
         }
     }
 

@@ -106,7 +106,7 @@ impl Account<'_> {
     fn values(&self) -> Vec<(u32, String)> {
         let mut found: BTreeMap<(u32, usize), Vec<u64>> = BTreeMap::new();
         for change in &self.seen.witness.changes {
-            found.entry((change.site, change.held)).or_default().push(change.bits);
+            found.entry((change.site, change.value)).or_default().push(change.bits);
         }
         let text = |((site, held), values): ((u32, usize), Vec<u64>)| {
             let dtype = self.program.tensor(self.seen.sources[held].tensor).dtype;

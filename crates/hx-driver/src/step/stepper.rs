@@ -105,7 +105,8 @@ impl<'r> Stepper<'r> {
                 let rank = self.focus.rank;
                 let mut begins = |playback: &Playback<'r>| {
                     let running = playback.running();
-                    running.rank == rank && playback.state(running).is_some_and(|state| state.begins)
+                    running.rank == rank
+                        && playback.state(running).is_some_and(|state| state.begins_operation)
                 };
                 // The agent of the block may begin no operation of its own: its roles do.
                 if !begins(&self.playback) {
@@ -284,10 +285,11 @@ impl<'r> Stepper<'r> {
         let spots = &self.spots;
         let mut stops = |playback: &Playback<'r>| {
             let running = playback.running();
-            let state = playback.state(running).filter(|state| state.begins && running.rank == rank);
+            let state =
+                playback.state(running).filter(|state| state.begins_operation && running.rank == rank);
             let Some(state) = state else { return false };
             let has_thread = (state.threads[0]..state.threads[1]).contains(&thread);
-            let is_same = start.begins && (state.id, state.begun) == (start.id, start.begun);
+            let is_same = start.begins_operation && (state.id, state.begun) == (start.id, start.begun);
             let spot = state.site.and_then(|site| spots[site as usize].as_ref());
             has_thread && !is_same && spot.is_some_and(wanted)
         };
@@ -350,7 +352,7 @@ impl<'r> Stepper<'r> {
             })
             .collect();
         let mut stops = |playback: &Playback<'r>| {
-            let state = playback.state(playback.running()).filter(|state| state.begins);
+            let state = playback.state(playback.running()).filter(|state| state.begins_operation);
             state.and_then(|state| state.site).is_some_and(|site| wanted[site as usize])
         };
         let stopped = match forward {

@@ -199,7 +199,7 @@ pub(super) fn room(db: &dyn Db, instance: Instance<'_>) -> Option<Room> {
 fn earlier_access(fault: &Fault) -> Option<(Option<Origin>, String)> {
     match fault {
         Fault::SharedRace { earlier, .. } | Fault::GlobalRace { earlier, .. } => {
-            Some((earlier.origin, format!("thread {} {} it here", earlier.thread, earlier.deed.past())))
+            Some((earlier.origin, format!("thread {} {} it here", earlier.thread, earlier.mode.past())))
         }
         Fault::CopyInFlight { copy, .. } => {
             Some((copy.origin, format!("thread {} copies into it here", copy.thread)))
@@ -213,9 +213,9 @@ fn earlier_access(fault: &Fault) -> Option<(Option<Origin>, String)> {
         Fault::OperandInFlight { product, .. } | Fault::ProductInFlight { product, .. } => {
             Some((product.origin, "the product begins here".to_owned()))
         }
-        Fault::BlockRace { earlier, earlier_deed, .. } => {
+        Fault::BlockRace { earlier, earlier_mode, .. } => {
             let who = block(earlier.block.unwrap_or_default());
-            Some((earlier.origin, format!("{who} {} it here", earlier_deed.past())))
+            Some((earlier.origin, format!("{who} {} it here", earlier_mode.past())))
         }
         _ => None,
     }

@@ -35,7 +35,7 @@ pub struct Seen<'a> {
     pub symbols: BTreeMap<Symbol, i64>,
     /// The coordinates of the first wrong element in the argument.
     pub coordinate: Vec<i64>,
-    /// The followed values, in the order of [`hx_sim::Change::held`].
+    /// The followed values, in the order of [`hx_sim::Change::value`].
     pub sources: Vec<Source>,
 }
 
@@ -119,9 +119,9 @@ impl<'a> Launcher<'a> {
         if let (Some(wrote), Ok(solved)) = (seen.write(first), solved(db, instance)) {
             let programs = (&*solved.program, &solved.solution, program);
             seen.sources = source::sources(programs, &seen.witness, wrote, (param, &seen.coordinate));
-            let held = seen.sources.iter().map(|source| source.held).collect();
+            let values = seen.sources.iter().map(|source| source.held).collect();
             let element = seen.positions[first].unwrap_or_default() as i64;
-            let follow = Follow { block: wrote.block, element, held };
+            let follow = Follow { block: wrote.block, element, values };
             if let (Some(witness), _) = self.traced(instance, program, bound, (param, Some(&follow)))? {
                 seen.witness = witness;
             }

@@ -28,7 +28,7 @@ pub(crate) struct Agent<'a> {
     /// Lanes of a warp.
     pub(crate) lanes: usize,
     /// The warps of its threads, as the clock numbers them.
-    pub(crate) who: Warps,
+    pub(crate) warp_set: Warps,
     pub(crate) env: Env,
     /// Indexed by array. Arrays that this agent does not use are empty.
     pub(crate) registers: Vec<RegisterFile>,
@@ -142,7 +142,8 @@ impl<'a> Agent<'a> {
             first: base + threads.start,
             threads: count,
             lanes: lanes as usize,
-            who: Warps::of_range(threads.start as u32, count as u32, lanes).of_block(base as u32 / lanes),
+            warp_set: Warps::of_range(threads.start as u32, count as u32, lanes)
+                .of_block(base as u32 / lanes),
             env,
             registers: code.arrays.iter().map(|a| a.len).zip(own).map(file).collect(),
             scratch: Scratch { offsets: vec![0; count], mask: vec![true; count], ..Scratch::default() },

@@ -119,7 +119,7 @@ impl Phases {
     }
 
     /// Returns the joined knowledge of all threads that arrived in complete phases of a stage.
-    pub(crate) fn told(&self, barrier: usize, stage: usize) -> &Knowledge {
+    pub(crate) fn arrived_knowledge(&self, barrier: usize, stage: usize) -> &Knowledge {
         self.barriers[barrier][stage].released()
     }
 

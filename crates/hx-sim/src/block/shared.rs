@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use hx_thread::{AccessOrder, Clock, Epoch, Mark, Pair};
 
 use crate::code::{Code, SiteId};
-use crate::error::{Deed, Fault};
+use crate::error::{AccessMode, Fault};
 
 /// The bytes that a swizzle moves as a whole. The rows of a box are multiples of them.
 pub(crate) const PIECE: usize = 16;
 
 /// The pieces of shared memory that stores in flight read, by their first byte: the number of stores, and the site and the
 /// thread of the first one.
-pub(crate) type Held = BTreeMap<usize, (u32, SiteId, u32)>;
+pub(crate) type StoreReads = BTreeMap<usize, (u32, SiteId, u32)>;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
@@ -24,7 +24,7 @@ struct Record {
     /// The last write, or the copy that is filling the granule; `None` if there was none.
     write: Option<Mark<SiteId>>,
     /// A product in flight that reads the granule, and how many there are; `None` without one.
-    held: Option<(Mark<SiteId>, u32)>,
+    products: Option<(Mark<SiteId>, u32)>,
 }
 
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub(crate) struct SharedMemory {
     asynchronous: bool,
     check: bool,
     /// The pieces that bulk stores in flight read.
-    pub(crate) held: Held,
+    pub(crate) store_reads: StoreReads,
 }
 
 /// The state of a byte of shared memory.
@@ -84,7 +84,7 @@ impl SharedMemory {
             granule: code.granule,
             asynchronous: code.asynchronous,
             check,
-            held: Held::new(),
+            store_reads: StoreReads::new(),
         }
     }
 
@@ -94,7 +94,7 @@ impl SharedMemory {
     /// On bytes that this tensor does not hold yet, on bytes that a copy is filling, and on a race.
     #[inline]
     pub(crate) fn read(&mut self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
-        self.expect_landed(touch, false, clock, code)?;
+        self.expect_not_filling(touch, false, clock, code)?;
         for i in self.granules(touch) {
             let record = &mut self.records[i];
             if record.tensor != touch.tensor as u32 + 1 {
@@ -106,10 +106,10 @@ impl SharedMemory {
             if let Some(write) = record.write
                 && clock.relation(write.epoch, touch.epoch) != AccessOrder::Before
             {
-                return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
+                return Err(race(touch, i * self.granule, (write, AccessMode::Write), false, code));
             }
             if let Some(atomic) = self.atomic_beside(i, touch, clock) {
-                return Err(race(touch, i * self.granule, (atomic, Deed::Atomic), false, code));
+                return Err(race(touch, i * self.granule, (atomic, AccessMode::Atomic), false, code));
             }
             let party = i * clock.parties() + clock.party(touch.epoch);
             self.reads[party].remember(touch.mark(), clock);
@@ -129,7 +129,7 @@ impl SharedMemory {
         clock: &Clock,
         code: &Code,
     ) -> Result<(), Fault> {
-        self.expect_landed(touch, true, clock, code)?;
+        self.expect_not_filling(touch, true, clock, code)?;
         for i in self.granules(touch) {
             let record = &mut self.records[i];
             if only_writes {
@@ -143,10 +143,11 @@ impl SharedMemory {
             }
             let apart =
                 |write: &Mark<SiteId>| clock.relation(write.epoch, touch.epoch) != AccessOrder::Before;
-            let write = record.write.filter(apart).map(|write| (write, Deed::Write));
+            let write = record.write.filter(apart).map(|write| (write, AccessMode::Write));
             let parties = clock.parties();
             let reads = &self.reads[i * parties..(i + 1) * parties];
-            let read = || Some((reads.iter().find_map(|read| read.meets(touch.epoch, clock))?, Deed::Read));
+            let read =
+                || Some((reads.iter().find_map(|read| read.meets(touch.epoch, clock))?, AccessMode::Read));
             if let Some(earlier) = write.or_else(read) {
                 return Err(race(touch, i * self.granule, earlier, true, code));
             }
@@ -170,7 +171,7 @@ impl SharedMemory {
     /// # Errors
     /// As [`SharedMemory::read`].
     pub(crate) fn begin(&mut self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
-        self.expect_landed(touch, false, clock, code)?;
+        self.expect_not_filling(touch, false, clock, code)?;
         for i in self.granules(touch) {
             let record = &mut self.records[i];
             if record.tensor != touch.tensor as u32 + 1 {
@@ -179,9 +180,9 @@ impl SharedMemory {
             if let Some(write) = record.write.filter(|_| self.check)
                 && clock.relation(write.epoch, touch.epoch) != AccessOrder::Before
             {
-                return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
+                return Err(race(touch, i * self.granule, (write, AccessMode::Write), false, code));
             }
-            record.held = Some(match record.held {
+            record.products = Some(match record.products {
                 Some((mark, count)) => (mark, count + 1),
                 None => (touch.mark(), 1),
             });
@@ -193,8 +194,8 @@ impl SharedMemory {
     pub(crate) fn end(&mut self, at: usize, len: usize, mark: Mark<SiteId>, clock: &Clock) {
         let first = at / self.granule;
         for i in first..first + len.div_ceil(self.granule) {
-            let held = &mut self.records[i].held;
-            *held = held.filter(|(_, count)| *count > 1).map(|(mark, count)| (mark, count - 1));
+            let products = &mut self.records[i].products;
+            *products = products.filter(|(_, count)| *count > 1).map(|(mark, count)| (mark, count - 1));
             if self.check {
                 let party = i * clock.parties() + clock.party(mark.epoch);
                 self.reads[party].remember(mark, clock);
@@ -231,10 +232,10 @@ impl SharedMemory {
             return Ok(());
         }
         for i in self.granules(touch) {
-            let earlier = self.records[i].write.map(|write| (write, Deed::Write));
+            let earlier = self.records[i].write.map(|write| (write, AccessMode::Write));
             let parties = if write { clock.parties() } else { 0 };
             let reads = &self.reads[i * clock.parties()..i * clock.parties() + parties];
-            let reads = reads.iter().flat_map(Pair::iter).map(|read| (read, Deed::Read));
+            let reads = reads.iter().flat_map(Pair::iter).map(|read| (read, AccessMode::Read));
             let mut all = earlier.into_iter().chain(reads);
             if let Some(earlier) = all.find(|(mark, _)| !clock.is_fenced(mark.epoch, touch.epoch)) {
                 return Err(unfenced(touch, i * self.granule, earlier, code));
@@ -263,7 +264,7 @@ impl SharedMemory {
     }
 
     /// Makes the bytes of a copy visible.
-    pub(crate) fn land(&mut self, at: usize, bytes: &[u8]) {
+    pub(crate) fn set_bytes(&mut self, at: usize, bytes: &[u8]) {
         self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
@@ -277,25 +278,26 @@ impl SharedMemory {
     /// earlier access to them before this one.
     #[inline]
     pub(crate) fn expect_unused(&self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
-        if !self.held.is_empty() {
+        if !self.store_reads.is_empty() {
             self.expect_unread(touch, code)?;
         }
-        self.expect_landed(touch, true, clock, code)?;
+        self.expect_not_filling(touch, true, clock, code)?;
         if !self.check {
             return Ok(());
         }
-        let held = |i: usize| Some((i, self.records[i].held?.0));
-        if let Some((i, product)) = self.granules(touch).find_map(held) {
+        let read = |i: usize| Some((i, self.records[i].products?.0));
+        if let Some((i, product)) = self.granules(touch).find_map(read) {
             return Err(operand_in_flight(touch, i * self.granule, product, code));
         }
         for i in self.granules(touch) {
             let record = &self.records[i];
             let apart =
                 |write: &Mark<SiteId>| clock.relation(write.epoch, touch.epoch) != AccessOrder::Before;
-            let write = || Some((record.write.filter(apart)?, Deed::Write));
+            let write = || Some((record.write.filter(apart)?, AccessMode::Write));
             let reads = &self.reads[i * clock.parties()..(i + 1) * clock.parties()];
-            let read = || Some((reads.iter().find_map(|read| read.meets(touch.epoch, clock))?, Deed::Read));
-            let atomic = || Some((self.atomic_beside(i, touch, clock)?, Deed::Atomic));
+            let read =
+                || Some((reads.iter().find_map(|read| read.meets(touch.epoch, clock))?, AccessMode::Read));
+            let atomic = || Some((self.atomic_beside(i, touch, clock)?, AccessMode::Atomic));
             if let Some(earlier) = write().or_else(read).or_else(atomic) {
                 return Err(race(touch, i * self.granule, earlier, true, code));
             }
@@ -307,7 +309,7 @@ impl SharedMemory {
     #[cold]
     fn expect_unread(&self, touch: Touch, code: &Code) -> Result<(), Fault> {
         let first = touch.at / PIECE * PIECE;
-        let Some((at, (_, site, thread))) = self.held.range(first..touch.at + touch.len).next() else {
+        let Some((at, (_, site, thread))) = self.store_reads.range(first..touch.at + touch.len).next() else {
             return Ok(());
         };
         Err(Fault::StoreInFlight {
@@ -320,7 +322,7 @@ impl SharedMemory {
 
     /// Fails if a copy is still filling the bytes.
     #[inline]
-    fn expect_landed(&self, touch: Touch, write: bool, clock: &Clock, code: &Code) -> Result<(), Fault> {
+    fn expect_not_filling(&self, touch: Touch, write: bool, clock: &Clock, code: &Code) -> Result<(), Fault> {
         if !self.asynchronous {
             return Ok(());
         }
@@ -372,23 +374,29 @@ fn operand_in_flight(touch: Touch, byte: usize, product: Mark<SiteId>, code: &Co
 
 /// Returns the fault of a missing fence. The compiler places fences, so the thread program is malformed.
 #[cold]
-fn unfenced(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), code: &Code) -> Fault {
+fn unfenced(touch: Touch, byte: usize, (earlier, mode): (Mark<SiteId>, AccessMode), code: &Code) -> Fault {
     let (tensor, element) = (&code.shared[touch.tensor].name, element(touch, byte, code));
     let (thread, earlier) = (code.own(earlier.epoch.thread), &code.sites[earlier.by as usize].title);
-    let deed = match deed {
-        Deed::Write | Deed::Atomic => "write to",
-        Deed::Read | Deed::Peek => "read of",
+    let mode = match mode {
+        AccessMode::Write | AccessMode::Atomic => "write to",
+        AccessMode::Read | AccessMode::Peek => "read of",
     };
     Fault::Malformed(format!(
-        "no fence of thread {thread} stands between its {deed} element {element} of the shared tensor `{tensor}` in `{earlier}` \
+        "no fence of thread {thread} stands between its {mode} element {element} of the shared tensor `{tensor}` in `{earlier}` \
          and the instruction that accesses it through the asynchronous proxy"
     ))
 }
 
 #[cold]
-fn race(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), write: bool, code: &Code) -> Fault {
+fn race(
+    touch: Touch,
+    byte: usize,
+    (earlier, mode): (Mark<SiteId>, AccessMode),
+    write: bool,
+    code: &Code,
+) -> Fault {
     let Mark { epoch, by } = earlier;
-    let earlier = code.sites[by as usize].access(code.own(epoch.thread), deed, epoch.is_collective());
+    let earlier = code.sites[by as usize].access(code.own(epoch.thread), mode, epoch.is_collective());
     Fault::SharedRace {
         tensor: code.shared[touch.tensor].name.clone(),
         element: element(touch, byte, code),

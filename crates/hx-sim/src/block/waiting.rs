@@ -38,5 +38,5 @@ pub(crate) struct NamedBarrier {
     /// The number of threads that let all of them pass; the first that arrives sets it.
     pub(crate) wanted: usize,
     /// The accesses that the arrived threads know to be complete. Each thread that passes learns them.
-    pub(crate) told: Knowledge,
+    pub(crate) known: Knowledge,
 }

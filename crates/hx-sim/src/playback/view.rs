@@ -24,7 +24,7 @@ pub struct AgentState {
     /// outside of operations.
     pub site: Option<u32>,
     /// Whether the next step begins an execution of the operation.
-    pub begins: bool,
+    pub begins_operation: bool,
     /// The number of executions of operations that it has begun.
     pub begun: u64,
     /// The event that it waits for, as text after "waits for"; `None` if it waits for nothing.
@@ -88,7 +88,7 @@ impl<'p> Playback<'p> {
         let (block, agent) = (self.block(id.rank)?, self.agent(id)?);
         let current = self.now.current.get(&id);
         let (last, begun) = current.map_or((0, 0), |current| (current.site, current.begun));
-        let begins = |site: SiteId| current.is_none_or(|current| current.begins(site));
+        let begins = |site: SiteId| current.is_none_or(|current| current.begins_execution(site));
         let waiting = agent.waiting.as_ref();
         let (site, begins) = match (waiting, agent.next()) {
             (Some(waiting), _) => (waiting.site, false),
@@ -106,7 +106,7 @@ impl<'p> Playback<'p> {
             block: block.index,
             threads: [first, first + agent.threads as u32],
             site: (site > 0).then_some(site),
-            begins: begins && site > 0,
+            begins_operation: begins && site > 0,
             begun,
             waits,
             ended: agent.has_ended(),

@@ -15,8 +15,8 @@ use crate::block::shared::Touch;
 use crate::code::{AsyncCopy, Mem, SiteId};
 use crate::error::SimError;
 use crate::formula::Test;
+use crate::stamp::stamp;
 use crate::trace::Kind;
-use crate::who::who;
 
 impl<'a> Block<'a> {
     pub(crate) fn async_copy(&mut self, c: &'a AsyncCopy) -> Result<(), SimError> {
@@ -91,8 +91,8 @@ impl<'a> Block<'a> {
             out.copy_from_slice(&tensor.bytes[at..at + c.access]);
             return Ok(());
         }
-        let who = who!(self, c.site, epoch);
-        let read = self.overlays[c.src].read(tensor, at, out, who);
+        let stamp = stamp!(self, c.site, epoch);
+        let read = self.overlays[c.src].read(tensor, at, out, stamp);
         read.map_err(|raced| self.global_race(tensor, (c.site, epoch.thread), raced))
     }
 
@@ -126,7 +126,7 @@ impl<'a> Block<'a> {
 
     pub(crate) fn commit(&mut self, site: SiteId) {
         self.counters[site as usize].instructions += self.warps() as u64;
-        self.clock.commit(self.agent.who);
+        self.clock.commit(self.agent.warp_set);
         let next = self.agent.flight.spare.pop().unwrap_or_default();
         self.agent.flight.closed.push_back(std::mem::replace(&mut self.agent.flight.open, next));
     }
@@ -134,10 +134,10 @@ impl<'a> Block<'a> {
     /// Completes the oldest groups until at most `groups` are in flight. The open group does not count.
     pub(crate) fn wait(&mut self, site: SiteId, groups: u32) {
         self.counters[site as usize].instructions += self.warps() as u64;
-        self.clock.wait(self.agent.who, groups);
+        self.clock.wait(self.agent.warp_set, groups);
         while self.agent.flight.closed.len() > groups as usize {
             let Some(group) = self.agent.flight.closed.pop_front() else { return };
-            self.land(group);
+            self.complete_copies(group);
         }
     }
 }

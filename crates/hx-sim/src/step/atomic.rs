@@ -11,7 +11,7 @@ use crate::block::scratch::Scratch;
 use crate::block::shared::Touch;
 use crate::code::{AtomicCode, Mem, Regs, Transfer};
 use crate::error::SimError;
-use crate::who::who;
+use crate::stamp::stamp;
 
 impl<'a> Block<'a> {
     /// Executes an atomic transfer that takes its values from registers.
@@ -107,8 +107,8 @@ impl<'a> Block<'a> {
     ) -> Result<u64, SimError> {
         let Some(tensor) = &self.tensors[p] else { return Ok(0) };
         let epoch = self.now(thread, 1);
-        let who = who!(self, t.site, epoch);
-        let done = self.overlays[p].combine(tensor, at, (atomic.op, value), who);
+        let stamp = stamp!(self, t.site, epoch);
+        let done = self.overlays[p].combine(tensor, at, (atomic.op, value), stamp);
         done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
         self.stir();
         Ok(0)

@@ -40,10 +40,10 @@ impl Block<'_> {
     ) -> Result<(), SimError> {
         let stage = self.stage_of(site, barrier, index)?;
         self.counters[site as usize].instructions += self.agent.warps() as u64;
-        let (who, threads) = (self.agent.who, self.agent.threads as u32);
+        let (warps, threads) = (self.agent.warp_set, self.agent.threads as u32);
         if by == Arrivals::Copies {
             self.phases.last[barrier][stage] = Some(site);
-            let known = self.clock.signal_arrivals(who);
+            let known = self.clock.signal_arrivals(warps);
             let copies = self.agent.flight.take_signals();
             let bytes = 0;
             self.phases.arriving.push(Arriving { barrier, stage, arrivals: threads, bytes, known, copies });
@@ -51,7 +51,7 @@ impl Block<'_> {
         }
         let limits = &self.code.target.limits;
         let arrivals = threads / if by == Arrivals::Warps { limits.lanes } else { limits.group };
-        let known = self.clock.release(who);
+        let known = self.clock.release(warps);
         let arrived = Arrived { site, barrier, stage, arrivals: arrivals.max(1), known };
         if blocks.is_empty() {
             return self.arrived(&arrived);
@@ -89,7 +89,7 @@ impl Block<'_> {
         let (base, lanes) = ((self.rank * self.code.stride()) as u32, self.code.target.limits.lanes);
         let first = Warps::of_range(self.agent.first as u32 - base, lanes, lanes).of_block(base / lanes);
         let known = self.clock.release(first);
-        self.clock.level(self.agent.who);
+        self.clock.level(self.agent.warp_set);
         self.phases.barriers[barrier][stage].expect(bytes);
         self.count_arrivals(site, (barrier, stage), 1, &known)
     }
@@ -125,8 +125,8 @@ impl Block<'_> {
         let stage = self.stage_of(site, barrier, index)?;
         let parity = parity.scalar(&self.agent.env).map_err(|f| self.failed(site, f))?;
         let (warps, waiters) = match by {
-            Waiters::All => (self.agent.warps(), self.agent.who),
-            Waiters::First => (1, self.agent.who.first()),
+            Waiters::All => (self.agent.warps(), self.agent.warp_set),
+            Waiters::First => (1, self.agent.warp_set.first()),
         };
         self.counters[site as usize].instructions += warps as u64;
         self.agent.waiting = Some(Waiting { site, until: Until::Phase { barrier, stage, parity, waiters } });
@@ -149,7 +149,7 @@ impl Block<'_> {
         let Some(id) = usize::try_from(number).ok().filter(|id| *id < self.named.len()) else {
             return Err(malformed(self, format!("there is no named barrier {number}")));
         };
-        let told = self.clock.release(self.agent.who);
+        let known = self.clock.release(self.agent.warp_set);
         let barrier = &mut self.named[id];
         if barrier.arrived > 0 && barrier.wanted != threads {
             let text = format!("barrier {id} is one of {} and of {threads} threads", barrier.wanted);
@@ -157,7 +157,7 @@ impl Block<'_> {
         }
         barrier.wanted = threads;
         barrier.arrived += self.agent.threads;
-        barrier.told.join(&told);
+        barrier.known.join(&known);
         let (arrived, wanted) = (barrier.arrived, barrier.wanted);
         if arrived > wanted {
             return Err(malformed(self, format!("{arrived} threads arrive at barrier {id} of {wanted}")));
@@ -166,11 +166,11 @@ impl Block<'_> {
             self.agent.waiting = Some(Waiting { site, until: Until::Named(id) });
         }
         if arrived == wanted {
-            let told = std::mem::take(&mut self.named[id]).told;
+            let known = std::mem::take(&mut self.named[id]).known;
             for agent in self.parked.iter_mut().chain([&mut self.agent]) {
                 if agent.waiting.as_ref().is_some_and(|waiting| waiting.until == Until::Named(id)) {
                     agent.waiting = None;
-                    self.clock.acquire(agent.who, &told);
+                    self.clock.acquire(agent.warp_set, &known);
                 }
             }
         }

@@ -19,8 +19,8 @@ use crate::block::stores::Issued;
 use crate::code::{BulkCode, Mem, PartCode, SiteId};
 use crate::error::{Fault, SimError};
 use crate::formula::Formula;
+use crate::stamp::stamp;
 use crate::trace::Kind;
-use crate::who::who;
 
 /// A piece of a box.
 #[derive(Clone, Copy, Debug)]
@@ -188,8 +188,8 @@ impl<'a> Block<'a> {
             if let (Some((skip, at, len)), Some(tensor)) = (piece.inside, &self.tensors[global]) {
                 let out = &mut bytes[skip..skip + len];
                 if tensor.mutable {
-                    let who = who!(self, c.site, epoch);
-                    let read = self.overlays[global].read(tensor, at, out, who);
+                    let stamp = stamp!(self, c.site, epoch);
+                    let read = self.overlays[global].read(tensor, at, out, stamp);
                     read.map_err(|raced| self.global_race(tensor, (c.site, thread), raced))?;
                 } else {
                     out.copy_from_slice(&tensor.bytes[at..at + len]);
@@ -208,7 +208,7 @@ impl<'a> Block<'a> {
             stage,
             proxy: c.local.proxy,
             pieces: box_bytes.into(),
-            waits: self.clock.passes(self.agent.who.first()),
+            waits: self.clock.passes(self.agent.warp_set.first()),
         };
         if c.blocks.is_empty() {
             return self.filled(&filled);
@@ -239,14 +239,14 @@ impl<'a> Block<'a> {
                 continue;
             };
             let bytes = &self.shared.bytes[piece.at + skip..piece.at + skip + len];
-            let who = who!(self, c.site, epoch);
+            let stamp = stamp!(self, c.site, epoch);
             let overlay = &mut self.overlays[global];
             let done = if c.global.mode == Mode::Add {
-                overlay.add(tensor, at, bytes, who)
+                overlay.add(tensor, at, bytes, stamp)
             } else {
-                overlay.write(tensor, at, bytes, who)
+                overlay.write(tensor, at, bytes, stamp)
             };
-            let unfenced = done.map(|()| overlay.mark_stored(tensor, (at, len), store, who));
+            let unfenced = done.map(|()| overlay.mark_stored(tensor, (at, len), store, stamp));
             let unfenced = unfenced.map_err(|raced| self.global_race(tensor, (c.site, thread), raced))?;
             if let Some(earlier) = unfenced {
                 return Err(self.unfenced_store(c.site, &tensor.name, earlier));
@@ -260,7 +260,7 @@ impl<'a> Block<'a> {
             let touch = Touch { at: *at, len: PIECE, tensor: c.shared, epoch, site: c.site };
             let fenced = self.shared.expect_fenced(touch, false, &self.clock, self.code);
             fenced.map_err(|fault| self.error(c.site, Some(0), fault))?;
-            self.shared.held.entry(*at).or_insert((0, c.site, thread)).0 += 1;
+            self.shared.store_reads.entry(*at).or_insert((0, c.site, thread)).0 += 1;
         }
         let (accesses, to) = ([c.local, c.global], (global, store));
         self.agent.stores.open.push(Issued { site: c.site, shared: c.shared, pieces, accesses, to });
@@ -320,10 +320,10 @@ impl<'a> Block<'a> {
         let thread = self.agent.first as u32;
         let epoch = self.clock.access(thread, 1).through(local.proxy);
         for &at in pieces {
-            if let Some(held) = self.shared.held.get_mut(&at) {
-                held.0 -= 1;
-                if held.0 == 0 {
-                    self.shared.held.remove(&at);
+            if let Some(stores) = self.shared.store_reads.get_mut(&at) {
+                stores.0 -= 1;
+                if stores.0 == 0 {
+                    self.shared.store_reads.remove(&at);
                 }
             }
             let touch = Touch { at, len: PIECE, tensor: shared, epoch, site };

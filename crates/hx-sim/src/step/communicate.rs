@@ -10,8 +10,8 @@ use crate::block::polling::Spot;
 use crate::code::{AtomicCode, Mem, SiteId, Transfer};
 use crate::error::SimError;
 use crate::overlay::Kind;
-use crate::who::who;
-use crate::world::{Common, Toucher};
+use crate::stamp::stamp;
+use crate::world::{AtomicStamp, Common};
 use hx_thread::Epoch;
 
 impl AtomicCode {
@@ -46,7 +46,7 @@ impl Block<'_> {
         if !atomic.order.releases() {
             return None;
         }
-        let told = self.clock.releasing(self.agent.who);
+        let told = self.clock.releasing(self.agent.warp_set);
         let none = Default::default();
         let heard = self.world.as_ref().and_then(|world| world.heard.get(&self.run)).unwrap_or(&none);
         Some(heard.released(&self.clock, self.run, told))
@@ -55,7 +55,7 @@ impl Block<'_> {
     /// Ends the releases of a step: later accesses are not part of them.
     pub(crate) fn end_release(&mut self, atomic: &AtomicCode) {
         if atomic.order.releases() {
-            self.clock.end_epoch(self.agent.who);
+            self.clock.end_epoch(self.agent.warp_set);
         }
     }
 
@@ -63,15 +63,15 @@ impl Block<'_> {
     pub(crate) fn hear(&mut self, at: Epoch, message: Option<&Rc<Message>>) {
         let Some(message) = message else { return };
         if let Some(told) = message.of_run(self.run) {
-            self.clock.acquire(self.agent.who, told);
+            self.clock.acquire(self.agent.warp_set, told);
         }
         if let Some(world) = &mut self.world {
             world.heard.entry(self.run).or_default().hear(&self.clock, at, message);
         }
     }
 
-    fn toucher(&self, site: SiteId, at: Epoch) -> Toucher<'_> {
-        Toucher { site, run: self.run, block: self.number, at, clock: &self.clock }
+    fn atomic_stamp(&self, site: SiteId, at: Epoch) -> AtomicStamp<'_> {
+        AtomicStamp { site, run: self.run, block: self.number, at, clock: &self.clock }
     }
 
     /// Executes an atomic access of a thread to an element of a tensor. Returns the element as it was before, or the value that
@@ -90,9 +90,9 @@ impl Block<'_> {
         let Some(tensor) = &self.tensors[p] else { return Ok(0) };
         let (op, dtype) = (atomic.op, t.dtype);
         let epoch = self.now(thread, 1);
-        let who = who!(self, t.site, epoch);
+        let stamp = stamp!(self, t.site, epoch);
         let change = |old: u64| op.eval(dtype, old, value, compare);
-        let updated = self.overlays[p].update(tensor, at, (atomic.kind(), &change), who);
+        let updated = self.overlays[p].update(tensor, at, (atomic.kind(), &change), stamp);
         let old = updated.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
         let new = change(old);
         if new != old {
@@ -102,17 +102,17 @@ impl Block<'_> {
             self.poll_element(Spot::new(t, at, old));
             return Ok(old);
         };
-        let who = self.toucher(t.site, epoch);
+        let stamp = self.atomic_stamp(t.site, epoch);
         let writes = match op {
             AtomicOp::Load => false,
             AtomicOp::CompareExchange => old == compare,
             _ => true,
         };
         let (result, message) = if op == AtomicOp::Load {
-            world.load((p, at), old, who)
+            world.load((p, at), old, stamp)
         } else if writes {
             world.changes += u64::from(new != old);
-            (old, world.update((p, at), [old, new], (op != AtomicOp::Store, released), who))
+            (old, world.update((p, at), [old, new], (op != AtomicOp::Store, released), stamp))
         } else {
             (old, world.message((p, at)))
         };
@@ -145,7 +145,7 @@ impl Block<'_> {
             self.overlays[p].look(tensor, byte, &mut element[..size]);
             hx_dtype::load(tensor.dtype, &element, 0)
         };
-        world.store((p, at, len), &bits, self.toucher(site, epoch));
+        world.store((p, at, len), &bits, self.atomic_stamp(site, epoch));
         self.world = Some(world);
     }
 }

@@ -18,13 +18,13 @@ impl Block<'_> {
     ///
     /// # Errors
     /// On a fault of the arrival.
-    pub(crate) fn land_next(&mut self) -> Result<bool, SimError> {
+    pub(crate) fn complete_next(&mut self) -> Result<bool, SimError> {
         if self.tickets.has_pending() && self.draw_next(self.phases.arriving.len())? {
             return Ok(true);
         }
         let Some(next) = self.phases.next_arriving() else { return Ok(false) };
         let Arriving { barrier, stage, arrivals, bytes, known, copies } = next;
-        self.land(copies);
+        self.complete_copies(copies);
         if bytes > 0 {
             self.phases.barriers[barrier][stage].receive(bytes, &known);
             self.expect_in_time(barrier, stage)?;
@@ -37,7 +37,7 @@ impl Block<'_> {
     }
 
     /// Reports whether copies can arrive, or a draw can happen.
-    pub(crate) fn can_land(&self) -> bool {
+    pub(crate) fn can_complete(&self) -> bool {
         self.phases.has_arriving() || self.can_draw()
     }
 
@@ -46,24 +46,24 @@ impl Block<'_> {
     /// # Errors
     /// On a fault of an arrival.
     #[inline]
-    pub(crate) fn land_early(&mut self) -> Result<(), SimError> {
+    pub(crate) fn complete_early(&mut self) -> Result<(), SimError> {
         if self.phases.seed == 0 || !self.phases.has_arriving() && !self.tickets.has_pending() {
             return Ok(());
         }
         if self.phases.seed == 1 {
-            while self.land_next()? {}
+            while self.complete_next()? {}
         } else if self.phases.below(PATIENCE) == 0 {
-            self.land_next()?;
+            self.complete_next()?;
         }
         Ok(())
     }
 
     /// Makes the bytes of a group visible in shared memory.
-    pub(crate) fn land(&mut self, mut group: Group) {
+    pub(crate) fn complete_copies(&mut self, mut group: Group) {
         let mut bytes = &group.bytes[..];
         for Issued { at, len, site, thread } in &group.copies {
             let (here, rest) = bytes.split_at(*len);
-            self.shared.land(*at, here);
+            self.shared.set_bytes(*at, here);
             self.trace_shared(*site, Kind::Arrive, *thread as u32, (*at, *len));
             bytes = rest;
         }

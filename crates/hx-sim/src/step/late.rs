@@ -25,10 +25,10 @@ impl Block<'_> {
     /// Fails if a further phase is complete, but the threads that completed it do not know that every warp has passed its wait.
     pub(crate) fn expect_in_time(&mut self, barrier: usize, stage: usize) -> Result<(), SimError> {
         let complete = self.phases.complete(barrier, stage);
-        let told = self.phases.told(barrier, stage);
+        let known = self.phases.arrived_knowledge(barrier, stage);
         let passed = &self.phases.passed[barrier][stage];
         let is_late = |passed: &&Passed| {
-            passed.complete < complete && !passed.times.iter().all(|time| self.clock.is_told(told, *time))
+            passed.complete < complete && !passed.times.iter().all(|time| self.clock.is_told(known, *time))
         };
         if let Some(late) = passed.iter().find(is_late) {
             let pipe = &self.code.barriers[barrier].pipe;

@@ -90,14 +90,14 @@ impl Block<'_> {
         let (first, threads) = (self.first_thread(), self.agent.threads);
         let Some(witness) = &mut self.witness else { return Ok(()) };
         for number in 0..witness.followed.len() {
-            let Followed { held, pending, .. } = witness.followed[number];
-            let thread = held.thread.checked_sub(first).map(|thread| thread as usize);
+            let Followed { value, pending, .. } = witness.followed[number];
+            let thread = value.thread.checked_sub(first).map(|thread| thread as usize);
             let Some(thread) = thread.filter(|thread| *thread < threads) else { continue };
-            let position = held.value as usize;
+            let position = value.value as usize;
             let is_written = of.is_none_or(|(base, regs)| {
-                regs.array == held.array && regs.offsets.iter().any(|offset| base + offset == position)
+                regs.array == value.array && regs.offsets.iter().any(|offset| base + offset == position)
             });
-            let bits = self.agent.registers[held.array].bits.get(position * threads + thread).copied();
+            let bits = self.agent.registers[value.array].bits.get(position * threads + thread).copied();
             let Some(bits) = bits.filter(|_| is_written) else { continue };
             match &written {
                 Written::Now(site, _) => witness.changed(number, *site, bits),

@@ -90,7 +90,7 @@ impl<'a> Block<'a> {
             stage,
             proxy: Form::Send.asynchronous().access(Space::Shared).proxy,
             pieces: pieces.into(),
-            waits: self.clock.passes(self.agent.who),
+            waits: self.clock.passes(self.agent.warp_set),
         };
         for rank in self.ranks(s.site, std::slice::from_ref(&s.block))? {
             self.send(rank, Effect::Filled(filled.clone()))?;

@@ -16,7 +16,7 @@ use crate::formula::Test;
 use crate::global::Tensor;
 use crate::grid::{block_index, members};
 use crate::overlay::{Earlier, Raced};
-use crate::who::who;
+use crate::stamp::stamp;
 
 /// The memory that an address refers to, and the width and direction of the access.
 #[derive(Clone, Copy, Debug)]
@@ -412,30 +412,30 @@ impl<'a> Block<'a> {
         raced: Raced,
     ) -> SimError {
         let element = tensor.element_of(raced.byte);
-        let (tensor, coord, deed) = (tensor.name.clone(), tensor.coordinate(element), raced.deed);
+        let (tensor, coord, mode) = (tensor.name.clone(), tensor.coordinate(element), raced.mode);
         let by = |mark: Mark<SiteId>| (&self.code.sites[mark.by as usize], self.code.own(mark.epoch.thread));
         let fault = match raced.earlier {
             Earlier::Access(mark, earlier) => {
                 let (site, thread) = by(mark);
                 let earlier = Box::new(site.access(thread, earlier, false));
-                Fault::GlobalRace { tensor, element, coord, deed, earlier }
+                Fault::GlobalRace { tensor, element, coord, mode, earlier }
             }
-            Earlier::Run { run, mark, deed: earlier_deed, narrow, in_flight } => {
+            Earlier::Run { run, mark, mode: earlier_mode, narrow, in_flight } => {
                 let (site, thread) = by(mark);
                 let rank = mark.epoch.thread as usize / self.code.stride();
                 let block = members(self.code.cluster, self.code.grid, u64::from(run))[rank];
                 let earlier = site.place(Some(block_index(self.code.grid, block)), Some(thread));
                 let earlier = Box::new(earlier);
-                Fault::BlockRace { tensor, element, coord, deed, earlier, earlier_deed, in_flight, narrow }
+                Fault::BlockRace { tensor, element, coord, mode, earlier, earlier_mode, in_flight, narrow }
             }
             Earlier::Copy(mark) => {
                 let (site, thread) = by(mark);
-                Fault::SourceInFlight { tensor, element, coord, deed, copy: Box::new(site.copying(thread)) }
+                Fault::SourceInFlight { tensor, element, coord, mode, copy: Box::new(site.copying(thread)) }
             }
             Earlier::Store(mark) => {
                 let (site, thread) = by(mark);
                 let store = Box::new(site.copying(thread));
-                Fault::DestinationInFlight { tensor, element, coord, deed, store }
+                Fault::DestinationInFlight { tensor, element, coord, mode, store }
             }
         };
         self.error_of(site, Some(thread), fault)
@@ -456,8 +456,8 @@ impl<'a> Block<'a> {
                         let bits = self.global_atomic(t, (thread, at), (atomic, 0, 0), None)?;
                         hx_dtype::store(t.dtype, out, 0, bits);
                     } else if tensor.mutable {
-                        let who = who!(self, t.site, epoch);
-                        let read = self.overlays[p].read(tensor, at, out, who);
+                        let stamp = stamp!(self, t.site, epoch);
+                        let read = self.overlays[p].read(tensor, at, out, stamp);
                         read.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
                         self.poll_bytes(t, at, out);
                     } else {
@@ -492,8 +492,8 @@ impl<'a> Block<'a> {
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
-                    let who = who!(self, t.site, epoch);
-                    let done = self.overlays[p].write(tensor, at, bytes, who);
+                    let stamp = stamp!(self, t.site, epoch);
+                    let done = self.overlays[p].write(tensor, at, bytes, stamp);
                     done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
                     self.stored(t.site, p, (at, bytes.len()), epoch);
                 }

@@ -93,7 +93,7 @@ fn operations_begin_once_a_round() {
     let mut playback = Playback::record(&prepared, &config, usize::MAX).expect("it is recorded");
     playback.seek(0);
     let mut found = String::new();
-    while playback.forward(&mut |p| p.state(ALL).is_some_and(|state| state.begins)) {
+    while playback.forward(&mut |p| p.state(ALL).is_some_and(|state| state.begins_operation)) {
         found += &moment(&prepared, &playback);
         found.push('\n');
     }

@@ -6,7 +6,7 @@ use expect_test::expect;
 use hx_dtype::DType;
 
 use super::build::*;
-use crate::{Config, Follow, Held, Witness, run};
+use crate::{Config, Follow, RegisterValue, Witness, run};
 
 /// Builds two rounds over halves of `b`: each of the two blocks adds up a number in a register and stores it.
 fn rounds() -> Kernel {
@@ -61,9 +61,9 @@ fn each_element_has_its_writer_and_each_operation_its_region() {
 /// The element is written in the first round; the values of the second round do not belong to it.
 #[test]
 fn values_are_followed_up_to_the_write() {
-    let held = vec![Held { thread: 6, array: 0, value: 0 }];
+    let values = vec![RegisterValue { thread: 6, array: 0, value: 0 }];
     let changes = |element: i64| {
-        let witness = watched(Some(&Follow { block: 1, element, held: held.clone() }));
+        let witness = watched(Some(&Follow { block: 1, element, values: values.clone() }));
         assert_eq!(witness.writers, [1]);
         let change = |change: &crate::Change| {
             let title = &witness.places[change.site as usize].title;

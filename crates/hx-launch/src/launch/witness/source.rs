@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_sim::{Held, Witness, Wrote};
+use hx_sim::{RegisterValue, Witness, Wrote};
 use hx_thread::ThreadProgram;
 use hx_tile::{Access, Distribution, Op, OpKind, Solution, TensorId, TileProgram};
 
@@ -11,7 +11,7 @@ use hx_tile::{Access, Distribution, Op, OpKind, Solution, TensorId, TileProgram}
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     pub tensor: TensorId,
-    pub held: Held,
+    pub held: RegisterValue,
 }
 
 /// Returns the values that an element passed through before an operation stored it, in the order of the tensors. `element` is the
@@ -37,7 +37,7 @@ pub(crate) fn sources(
         let array = threads.registers.iter().position(|array| array.tensor == Some(tensor))?;
         let held = solution.registers.get(&tensor)?;
         let (thread, value) = holder(program, tensor, held, &coordinate, wrote.thread)?;
-        Some(Source { tensor, held: Held { thread, array, value } })
+        Some(Source { tensor, held: RegisterValue { thread, array, value } })
     });
     found.collect()
 }

@@ -7,7 +7,7 @@ use crate::code::SiteId;
 
 /// The time and operation of an access to a tensor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Who<'c> {
+pub(crate) struct AccessStamp<'c> {
     pub(crate) site: SiteId,
     pub(crate) epoch: Epoch,
     /// The number of the run of its block: of the block, or of its cluster.
@@ -18,11 +18,11 @@ pub(crate) struct Who<'c> {
     pub(crate) heard: Option<&'c Heard>,
 }
 
-/// Makes the [`Who`] of an access by a block, in an operation, at an epoch. A macro borrows single fields of the block, so that
+/// Makes the [`AccessStamp`] of an access by a block, in an operation, at an epoch. A macro borrows single fields of the block, so that
 /// its overlays can be changed at the same time.
-macro_rules! who {
+macro_rules! stamp {
     ($block:expr, $site:expr, $epoch:expr) => {
-        $crate::who::Who {
+        $crate::stamp::AccessStamp {
             epoch: $epoch,
             site: $site,
             run: $block.run,
@@ -31,4 +31,4 @@ macro_rules! who {
         }
     };
 }
-pub(crate) use who;
+pub(crate) use stamp;
