@@ -78,7 +78,7 @@ impl<'a> Cluster<'a> {
         Ok(Tick::Went)
     }
 
-    /// Fails with [`Fault::Deadlock`] if an agent has not ended. To be called when no agent can go on.
+    /// Fails with [`Fault::Deadlock`](crate::error::Fault::Deadlock) if an agent has not ended. To be called when no agent can go on.
     pub(crate) fn expect_ended(&self) -> Result<(), SimError> {
         self.blocks.iter().try_for_each(Block::expect_ended)
     }

@@ -38,8 +38,8 @@ pub(crate) struct Agent<'a> {
     /// The elements that the current rounds of the enclosing `while` loops have read, in order; recorded only if `is_polling`.
     pub(crate) polled: Vec<Spot>,
     pub(crate) is_polling: bool,
-    /// The value of [`Block::naps`] when the agent gave its turn to others, so the least is the earliest; `None` if it is
-    /// awake.
+    /// The value of [`Block::naps`](super::Block::naps) when the agent gave its turn to others, so the least is the earliest;
+    /// `None` if it is awake.
     pub(crate) nap: Option<u64>,
     /// The asynchronous copies that its threads issued.
     pub(crate) flight: Flight,
