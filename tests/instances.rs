@@ -78,7 +78,7 @@ fn launch(
     let listing = list_tests(&db, &files, &Filter::default(), WorkLimit::unlimited());
     let errors: Vec<&Diagnostic> = listing.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty() && listing.broken.is_empty(), "{errors:?} {:?}", listing.broken);
-    let options = TestOptions { jobs: 2, ..TestOptions::default() };
+    let options = TestOptions { jobs: support::cores(), ..TestOptions::default() };
     let stop = AtomicBool::new(false);
     let mut refused = Vec::new();
     run_tests(&db, &listing.cases, &machine, &options, &stop, |report| {

@@ -209,7 +209,7 @@ pub(crate) fn outcomes(test: &str, asked: &[Asked<'_>]) -> Option<Vec<Outcome>> 
     let in_full = std::env::var_os(IN_FULL).map(PathBuf::from);
     let kept = Cache::open(Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled"));
     let judge = || Judge::new(test, in_full.is_none().then(|| kept.clone()));
-    let judges = [judge()?, judge()?];
+    let judges = (0..support::cores()).map(|_| judge()).collect::<Option<Vec<_>>>()?;
     let libraries = judges[0].compiler.nvrtc().ok()?;
     let (compiler, _) = kept.compiler_id(libraries).expect("the libraries of the compiler can be read");
     let hashes: Vec<String> = asked.iter().map(|asked| hash(compiler.as_str(), asked)).collect();
@@ -233,7 +233,7 @@ pub(crate) fn outcomes(test: &str, asked: &[Asked<'_>]) -> Option<Vec<Outcome>> 
 }
 
 /// Compiles texts with as many threads as there are judges.
-fn compile<'a>(mut judges: [Judge; 2], texts: Vec<(&'a str, &Asked<'_>)>) -> BTreeMap<&'a str, Outcome> {
+fn compile<'a>(mut judges: Vec<Judge>, texts: Vec<(&'a str, &Asked<'_>)>) -> BTreeMap<&'a str, Outcome> {
     let (next, compiled) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
         for judge in &mut judges {

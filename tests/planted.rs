@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect;
 
-use crate::support::{Ran, Sandbox, root};
+use crate::support::{Ran, Sandbox, cores, root};
 
 /// The minimal numbers of programs: fewer mean that some were lost.
 const BUGS: usize = 345;
@@ -189,7 +189,7 @@ fn programs(folder: &str) -> Vec<PathBuf> {
 
 /// Judges the programs on as many threads as there are cores, and returns the failures.
 fn each(programs: &[PathBuf], judge: impl Fn(&Path) -> Result<(), String> + Sync) -> Vec<String> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
     let judge = &judge;
     let share = |core: usize| {
         let own = programs.iter().skip(core).step_by(cores);

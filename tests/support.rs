@@ -169,6 +169,11 @@ pub(crate) fn skip(test: &str, reason: &str, required_by: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason} ({required_by})");
 }
 
+/// Returns the number of threads that this machine runs at once.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Returns how many times longer than alone a thread takes now, because others use the processors: 1 on an idle machine. Limits
 /// of answers that a user waits for are multiplied by it.
 pub(crate) fn busy() -> u32 {

@@ -1,6 +1,7 @@
 //! Normalizes CUDA texts: removes comments, line breaks and the names of locals, which do not affect the code.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Words of types: an identifier after one of them is declared.
 const TYPES: [&str; 9] = ["bool", "char", "short", "int", "long", "unsigned", "float", "double", "signed"];
@@ -9,25 +10,34 @@ const BETWEEN: [&str; 4] = ["*", "&", "__restrict__", "const"];
 
 /// Returns the words, numbers, literals and signs of a text, without comments.
 fn tokens(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    // The bytes of a character beyond ASCII are a word, as are letters.
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.') || !byte.is_ascii();
+    let end_of = |from: usize, ends: &dyn Fn(u8) -> bool| {
+        bytes[from..].iter().position(|&byte| ends(byte)).map_or(bytes.len(), |length| from + length)
+    };
     let mut found = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-        let length = if rest.starts_with("//") {
-            let end = rest.find('\n').unwrap_or(rest.len());
-            rest = rest[end..].trim_start();
-            continue;
-        } else if first == '"' {
-            let closing = rest[1..].find('"').map_or(rest.len(), |at| at + 2);
-            assert!(!rest[..closing].ends_with("\\\""), "escaped quotes are not read");
-            closing
-        } else if is_word(first) {
-            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-        } else {
-            first.len_utf8()
+    let mut at = 0;
+    while let Some(&first) = bytes.get(at) {
+        let end = match first {
+            byte if byte.is_ascii_whitespace() => {
+                at += 1;
+                continue;
+            }
+            b'/' if bytes.get(at + 1) == Some(&b'/') => {
+                at = end_of(at, &|byte| byte == b'\n');
+                continue;
+            }
+            b'"' => {
+                let closing = (end_of(at + 1, &|byte| byte == b'"') + 1).min(bytes.len());
+                assert!(!text[at..closing].ends_with("\\\""), "escaped quotes are not read");
+                closing
+            }
+            byte if is_word(byte) => end_of(at, &|byte| !is_word(byte)),
+            _ => at + 1,
         };
-        found.push(&rest[..length]);
-        rest = rest[length..].trim_start();
+        found.push(&text[at..end]);
+        at = end;
     }
     found
 }
@@ -37,23 +47,28 @@ pub(crate) fn normal(text: &str) -> String {
     let tokens = tokens(text);
     let mut locals: BTreeMap<&str, usize> = BTreeMap::new();
     let mut declared = 0;
-    let mut out: Vec<String> = Vec::new();
+    let mut out = String::with_capacity(text.len());
+    let mut follows_type = false;
     for (at, token) in tokens.iter().enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
         let (name, member) = token.split_at(token.find('.').unwrap_or(token.len()));
+        let (is_type, is_between) = (TYPES.contains(token), BETWEEN.contains(token));
         let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !TYPES.contains(&name);
-        let before = tokens[..at].iter().rev().find(|t| !BETWEEN.contains(t));
-        let follows_type = before.is_some_and(|t| TYPES.contains(t));
-        let is_call = tokens.get(at + 1) == Some(&"(");
-        if is_name && follows_type && !is_call && !BETWEEN.contains(token) && member.is_empty() {
+        if is_name && follows_type && !is_between && member.is_empty() && tokens.get(at + 1) != Some(&"(") {
             declared += 1;
             locals.insert(name, declared);
         }
         match locals.get(name) {
-            Some(number) if is_name => out.push(format!("v{number}{member}")),
-            _ => out.push((*token).to_owned()),
+            Some(number) if is_name => {
+                let _ = write!(out, "v{number}{member}");
+            }
+            _ => out.push_str(token),
         }
+        follows_type = is_type || is_between && follows_type;
     }
-    out.join(" ")
+    out
 }
 
 #[test]
