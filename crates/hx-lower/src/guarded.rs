@@ -7,7 +7,7 @@ use hx_base::{Applicability, codes};
 use hx_dtype::{Class, DType};
 use hx_hir::{Expr as HirExpr, ExprId};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Base, Leaf, Param, Stmt, View};
+use hx_tile::{Base, Constant, Leaf, Param, Stmt, View};
 
 use crate::error::{Insertion, Lower, LowerFix};
 use crate::lowering::{Lowering, shape_text};
@@ -226,7 +226,7 @@ impl Lowering<'_> {
             base: view.base,
             offsets: view.offsets,
             modes: Vec::new(),
-            pad: view.pad,
+            pad: Constant::new(view.pad),
             ends: Vec::new(),
             picked: None,
         };

@@ -3,7 +3,7 @@
 use hx_base::codes;
 use hx_hir::ExprId;
 use hx_index::Expr;
-use hx_tile::{Base, OpKind, TensorId, View};
+use hx_tile::{Base, Constant, OpKind, TensorId, View};
 
 use crate::builtin_call::BuiltinCall;
 use crate::error::Lower;
@@ -50,7 +50,7 @@ impl Lowering<'_> {
         let (dst, result) =
             self.new_register(call.hint.unwrap_or("joined"), joined.dtype, shape.clone(), call.id);
         // An insert keeps the elements outside of its part, so the tensor needs values before the first insert.
-        self.emit(OpKind::Fill { dst, value: 0.0 }, call.id);
+        self.emit(OpKind::Fill { dst, value: Constant::ZERO }, call.id);
         let mut first = 0;
         for (at, src, _) in held {
             let extent = self.output.tensor(src).shape[axis];

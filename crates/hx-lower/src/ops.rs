@@ -5,7 +5,7 @@ use hx_dtype::DType;
 use hx_hir::{Arg, ExprId, GEMM_SHAPES};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
-use hx_tile::{LoadIds, OpKind, Operand, Scalar, SyncOp, TensorId, TensorKind, View};
+use hx_tile::{Constant, LoadIds, OpKind, Operand, Scalar, SyncOp, TensorId, TensorKind, View};
 
 use crate::error::Lower;
 use crate::lowering::{Lowering, shape_text};
@@ -384,7 +384,7 @@ impl Lowering<'_> {
         }
         match self.register_of(&tensor) {
             Some((dst, shape)) if tensor.view.as_permutation(&shape).is_some() => {
-                self.emit(OpKind::Fill { dst, value }, id);
+                self.emit(OpKind::Fill { dst, value: Constant::new(value) }, id);
             }
             Some(_) => {
                 return self.fail(&codes::NOT_MUTABLE, t, "a part of a register tensor may only be read");
@@ -393,7 +393,7 @@ impl Lowering<'_> {
                 let view = self.static_view(t, &tensor)?;
                 let hint = format!("{}_fill", self.base_name(tensor.view.base));
                 let (dst, filled) = self.new_register(&hint, tensor.dtype, view.shape(), id);
-                self.emit(OpKind::Fill { dst, value }, id);
+                self.emit(OpKind::Fill { dst, value: Constant::new(value) }, id);
                 self.copy_values(id, id, &filled, t, &tensor)?;
             }
         }

@@ -8,7 +8,7 @@ use hx_hir::ItemKey;
 use hx_index::{Cond, Expr};
 use hx_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
 use hx_target::Space;
-use hx_tile::{Base, Picked, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
+use hx_tile::{Base, Constant, Picked, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
 use smol_str::SmolStr;
 
 use crate::CtValue;
@@ -324,7 +324,7 @@ impl SymView {
             base: self.base,
             offsets: self.offsets.clone(),
             modes: self.modes.iter().map(mode).collect::<Option<_>>()?,
-            pad: self.pad,
+            pad: Constant::new(self.pad),
             ends: self.ends.clone(),
             picked: self.picked.as_deref().cloned(),
         })

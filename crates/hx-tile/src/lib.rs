@@ -11,6 +11,7 @@
 
 mod atomic;
 mod block;
+mod constant;
 mod cost;
 mod counter;
 mod description;
@@ -35,6 +36,7 @@ mod text;
 mod view;
 
 pub use atomic::{Atomic, MemoryOrder, MemoryScope};
+pub use constant::Constant;
 pub use cost::{Cost, Resource, ResourceCycles};
 pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
 pub use description::{Access, Description, Holds, Region};

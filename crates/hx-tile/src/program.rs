@@ -8,8 +8,8 @@ use hx_layout::{ComposedLayout, Layout};
 use hx_target::{Allocation, Space, Target};
 
 use crate::{
-    Atomic, Base, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar, Scope, ScopeId,
-    SyncOp, TensorId, TurnsId, View,
+    Atomic, Base, Constant, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar,
+    Scope, ScopeId, SyncOp, TensorId, TurnsId, View,
 };
 
 /// An instance of a kernel: compile-time parameters are replaced by their values, run-time dimensions are symbolic.
@@ -267,12 +267,12 @@ pub struct Op {
 }
 
 /// The effect of an operation. Extents and strides are in elements.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OpKind {
     /// Orders other operations, and touches no tensor itself.
     Sync(SyncOp),
     /// Sets every element to `value`.
-    Fill { dst: TensorId, value: f64 },
+    Fill { dst: TensorId, value: Constant },
     /// Moves a tile between a memory and registers; one side is a whole register tensor.
     Copy { src: View, dst: View },
     /// Computes `c[m, n] += a[m, k] · b[n, k]`. `c` is in registers, the operands in registers or in shared memory. An
@@ -321,9 +321,6 @@ pub enum OpKind {
     /// source. `sides` are the two numbers that the condition compares, as tensors of one element; empty if it compares none.
     Assert { cond: TensorId, sides: Vec<TensorId>, message: String, uniform: bool },
 }
-
-// A fill with NaN differs from itself. Then equal programs compare as different, and queries that depend on them run again.
-impl Eq for OpKind {}
 
 impl TileProgram {
     /// Returns a tensor of the program.

@@ -164,8 +164,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        GridAxis, Leaf, LiveAcross, LiveTensors, OpId, OpKind, Origin, Stmt, SyncOp, Tensor, TensorKind,
-        emit_tile,
+        Constant, GridAxis, Leaf, LiveAcross, LiveTensors, OpId, OpKind, Origin, Stmt, SyncOp, Tensor,
+        TensorKind, emit_tile,
     };
 
     /// Returns the program in which a block of 256 threads fills `x`, and its second half fills `y`.
@@ -182,7 +182,7 @@ mod tests {
             moved_from: None,
         };
         let fill = |id: u32, scope| {
-            let kind = OpKind::Fill { dst: TensorId(id), value: 0.0 };
+            let kind = OpKind::Fill { dst: TensorId(id), value: Constant::ZERO };
             Stmt::Leaf(Leaf::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) }))
         };
         TileProgram {
@@ -256,7 +256,7 @@ mod tests {
         let [x, y, z] = [0, 1, 2].map(TensorId);
         let print = |src| OpKind::Print { text: String::new(), src: Some(src), uniform: false };
         program.body.extend([
-            op(2, OpKind::Fill { dst: z, value: 0.0 }, ScopeId(2)),
+            op(2, OpKind::Fill { dst: z, value: Constant::ZERO }, ScopeId(2)),
             op(3, OpKind::Sync(SyncOp::Scope), ScopeId::BLOCK),
             op(4, OpKind::Sync(SyncOp::Scope), ScopeId(2)),
             op(5, print(x), ScopeId::BLOCK),

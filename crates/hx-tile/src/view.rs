@@ -3,7 +3,7 @@
 use hx_index::Expr;
 use hx_target::Space;
 
-use crate::{ParamId, TensorId};
+use crate::{Constant, ParamId, TensorId};
 
 /// The tensor that a view refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -60,14 +60,14 @@ impl Base {
 /// A rectangular part of a tensor. Element `(c0, c1, …)` of the view is the element of its base whose coordinate in dimension
 /// `i` is `offsets[i] + Σ factor · c` over the modes of dimension `i`. In global memory, an element with a coordinate below
 /// 0, at or past the extent, or at or past an end of the view, reads as `pad` and is not written.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
     pub base: Base,
     /// The offset in each dimension of the base.
     pub offsets: Vec<Expr>,
     pub modes: Vec<ViewMode>,
     /// The value of reads outside of a global base or past one of the `ends`.
-    pub pad: f64,
+    pub pad: Constant,
     /// The ends of the view that are not those of its global base: dimensions of the base, each with the first coordinate past the
     /// end. A dimension may have several.
     pub ends: Vec<(usize, Expr)>,
@@ -113,9 +113,6 @@ pub struct Rows {
     pub ends: Vec<(usize, Expr)>,
 }
 
-// A `pad` of NaN differs from itself. Then equal programs compare as different, and queries that depend on them run again.
-impl Eq for View {}
-
 /// A mode of a view: `extent` steps of `factor` along dimension `dim` of the base.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ViewMode {
@@ -132,7 +129,7 @@ impl View {
             base,
             offsets: vec![Expr::default(); shape.len()],
             modes: modes.map(|(dim, &extent)| ViewMode { extent, dim, factor: Expr::constant(1) }).collect(),
-            pad: 0.0,
+            pad: Constant::ZERO,
             ends: Vec::new(),
             picked: None,
         }

@@ -3,7 +3,7 @@
 
 use hx_index::Expr;
 use hx_target::{Space, SwizzleMode};
-use hx_tile::{Base, BulkChoice, SharedLayout, TensorParam, View};
+use hx_tile::{Base, BulkChoice, Constant, SharedLayout, TensorParam, View};
 
 use crate::{Check, Checked, Walk};
 
@@ -136,7 +136,7 @@ impl Check<'_> {
         if rank > limits.dims || !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {
             return Err(format!("the boxes of `{name}` do not have its {rank} dimensions"));
         }
-        if param.block.is_some() || global.picked.is_some() || global.pad != 0.0 {
+        if param.block.is_some() || global.picked.is_some() || global.pad != Constant::ZERO {
             return Err(format!("`{name}` is not read as it lies in memory"));
         }
         let bytes = i64::from(param.dtype.bits()) / 8;

@@ -2,7 +2,6 @@
 //! source reserves for an operand, and a move gives an operation a tensor of its own, with the values of the one in the source.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 
 use hx_tile::{Leaf, Op, OpId, OpKind, Operand, Stmt, TensorId, TensorKind, TileProgram, View};
 
@@ -51,12 +50,6 @@ pub(crate) fn only_add(source: &TileProgram, solved: &TileProgram) -> Checked {
     Compare { source, solved, own }.bodies(&source.body, &solved.body)
 }
 
-/// Reports whether two parts of programs are the same. Padding and fills may be NaN, which is not equal to itself, so parts that
-/// are not equal are compared as text.
-fn same<T: PartialEq + Debug>(one: &T, other: &T) -> bool {
-    one == other || format!("{one:?}") == format!("{other:?}")
-}
-
 impl Compare<'_> {
     fn bodies(&self, source: &[Stmt], solved: &[Stmt]) -> Checked {
         let mut rest = solved.iter();
@@ -95,7 +88,7 @@ impl Compare<'_> {
             stmt.bodies_mut().for_each(Vec::clear);
             stmt
         };
-        if !same(&without_bodies(stmt), &without_bodies(other)) {
+        if without_bodies(stmt) != without_bodies(other) {
             return Err("the solved program has another statement than its source".into());
         }
         stmt.bodies().zip(other.bodies()).try_for_each(|(body, other)| self.bodies(body, other))
@@ -129,7 +122,7 @@ impl Compare<'_> {
         {
             *through = None;
         }
-        if !same(&Op { kind, ..other.clone() }, op) {
+        if (Op { kind, ..other.clone() }) != *op {
             return Err(format!("operation #{} is not the one of the source", op.id.0));
         }
         Ok([before, after])

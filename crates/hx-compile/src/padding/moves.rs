@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{Atom, Expr, Symbol};
-use hx_tile::{Base, Op, OpId, Rows, TensorId, View};
+use hx_tile::{Base, Constant, Op, OpId, Rows, TensorId, View};
 
 use super::number::Number;
 use super::region::{Region, along, axis_of, earlier};
@@ -64,9 +64,10 @@ impl<'a> Walk<'a> {
         let Base::Global(param) = view.base else { return state };
         let explicit =
             self.lowered.sources.view_call(op.origin, param).is_some_and(|call| call.pad.is_some());
-        let value = Number::exact(dtype, dtype.encode(view.pad));
-        let value = if explicit || view.pad != 0.0 { value.chosen() } else { value };
-        let value = Number { padding: true, told: explicit, meant: explicit && view.pad == 0.0, ..value };
+        let value = Number::exact(dtype, dtype.encode(view.pad.value()));
+        let value = if explicit || view.pad != Constant::ZERO { value.chosen() } else { value };
+        let value =
+            Number { padding: true, told: explicit, meant: explicit && view.pad == Constant::ZERO, ..value };
         for guard in self.guards(view) {
             let after = guard.at.clone() - guard.end.clone();
             let before = -guard.at.clone() - Expr::constant(1);
@@ -190,7 +191,7 @@ impl<'a> Walk<'a> {
             for pad in index.pads.iter().filter(|pad| pad.value.padding || pad.value.bits.is_some()) {
                 let outside = self.is_outside(&pad.value, &pick.extent);
                 let value = match outside {
-                    true => Number::exact(dtype, dtype.encode(view.pad)),
+                    true => Number::exact(dtype, dtype.encode(view.pad.value())),
                     false => Number::any(dtype),
                 };
                 let told = pad.value.told || !pad.value.padding;

@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
         match &op.kind {
             OpKind::Fill { dst, value } => {
                 let dtype = self.dtype(*dst);
-                self.set(*dst, TensorState::new(Number::exact(dtype, dtype.encode(*value))));
+                self.set(*dst, TensorState::new(Number::exact(dtype, dtype.encode(value.value()))));
             }
             OpKind::Copy { src, dst } => self.copy(op, src, dst, None),
             OpKind::CopyAsync { src, dst, signal, .. } => {

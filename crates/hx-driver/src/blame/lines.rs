@@ -124,7 +124,7 @@ impl Account<'_> {
         let fill = |(op, _): (&Op, f64)| {
             let OpKind::Fill { dst, value } = op.kind else { return None };
             let dtype = self.program.tensor(dst).dtype;
-            let value = show_exact(dtype, hx_host::tensor::convert_float(dtype, value));
+            let value = show_exact(dtype, hx_host::tensor::convert_float(dtype, value.value()));
             is_followed(dst).then(|| (op.origin, self.equals(dst, &value, 1)))
         };
         self.program.ops(1.0).into_iter().filter_map(fill).collect()

@@ -4,7 +4,7 @@
 use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::{BulkRow, Space, SwizzleMode};
-use hx_tile::{Base, Op, OpKind, Tensor, TensorParam, View};
+use hx_tile::{Base, Constant, Op, OpKind, Tensor, TensorParam, View};
 
 use super::buffer::{Boxes, By, Candidate, Use};
 use super::constraint::Constraint;
@@ -135,7 +135,7 @@ fn dimensions(
     if param.block.is_some() || view.picked.is_some() {
         return Err(format!("the rows of `{name}` are picked, or its elements lie in blocks"));
     }
-    if view.pad != 0.0 {
+    if view.pad != Constant::ZERO {
         return Err(format!("elements outside of `{name}` read as {}", view.pad));
     }
     view.box_end(param, limits.dims, facts)?;

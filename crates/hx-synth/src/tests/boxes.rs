@@ -7,8 +7,8 @@ use hx_dtype::DType;
 use hx_index::Expr;
 use hx_target::SwizzleMode;
 use hx_tile::{
-    Base, BulkChoice, Choice, Control, Leaf, Op, OpId, OpKind, Param, PipeId, Solution, Stmt, SyncOp,
-    TileProgram, View, ViewMode,
+    Base, BulkChoice, Choice, Constant, Control, Leaf, Op, OpId, OpKind, Param, PipeId, Solution, Stmt,
+    SyncOp, TileProgram, View, ViewMode,
 };
 
 use super::build::{constant, shared, tile_of};
@@ -212,7 +212,7 @@ fn a_copy_that_is_not_made_in_boxes_says_why() {
     let lines = [
         with(&|program| param(program, &|a| a.stride[0] = Expr::dim("lda").scale(4))),
         with(&|program| param(program, &|a| a.align = 8)),
-        with(&|program| view(program, &|src| src.pad = 1.0)),
+        with(&|program| view(program, &|src| src.pad = Constant::new(1.0))),
         with(&|program| view(program, &|src| src.ends = vec![(0, end())])),
         with(&|program| view(program, &|src| src.ends = vec![(1, end().scale(8))])),
         with(&|program| view(program, &|src| src.ends = vec![(0, end()), (1, end().scale(8))])),

@@ -3,8 +3,8 @@
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Control, GridAxis, Leaf, Op, OpId, OpKind, Operand, Origin, Param, ParamId, Rounds, Scope, ScopeId,
-    Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
+    Base, Constant, Control, GridAxis, Leaf, Op, OpId, OpKind, Operand, Origin, Param, ParamId, Rounds,
+    Scope, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
 };
 
 /// The configuration of [`matmul`]: the tile's extents m, n and k, the threads of the block, and the type of the operands.
@@ -73,7 +73,7 @@ pub(super) fn tile_of(param: u32, offsets: [Expr; 2], extents: [i64; 2]) -> View
         base: Base::Global(ParamId(param)),
         offsets: offsets.to_vec(),
         modes,
-        pad: 0.0,
+        pad: Constant::ZERO,
         ends: Vec::new(),
         picked: None,
     }
@@ -128,7 +128,7 @@ pub(super) fn matmul(config: &Matmul) -> TileProgram {
     };
     let at = Expr::symbol(ki.clone()).scale(bk);
     let mut ops = Ops::new();
-    let fill = ops.op(OpKind::Fill { dst: rc, value: 0.0 });
+    let fill = ops.op(OpKind::Fill { dst: rc, value: Constant::ZERO });
     let body = vec![
         ops.op(OpKind::Copy { src: tile_of(0, [block(0, bm), at.clone()], [bm, bk]), dst: whole(ra) }),
         ops.op(OpKind::Copy { src: tile_of(1, [block(1, bn), at], [bn, bk]), dst: whole(rb) }),

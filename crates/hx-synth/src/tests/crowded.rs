@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::Facts;
 use hx_tile::{
-    Base, Choice, GridAxis, OpKind, Operand, Param, ParamId, Scope, Solution, SyncOp, Tensor, TensorId,
-    TensorParam, TileProgram, View,
+    Base, Choice, Constant, GridAxis, OpKind, Operand, Param, ParamId, Scope, Solution, SyncOp, Tensor,
+    TensorId, TensorParam, TileProgram, View,
 };
 
 use super::build::{Ops, constant, register, shared};
@@ -64,7 +64,7 @@ fn program(dtype: DType, shape: &[i64], threads: u32, reads: &[Read]) -> TilePro
                     let dtype = if name == "c" { DType::F32 } else { dtype };
                     tensor(register(&format!("{name}{i}"), dtype, shape))
                 });
-                body.push(ops.op(OpKind::Fill { dst: c, value: 0.0 }));
+                body.push(ops.op(OpKind::Fill { dst: c, value: Constant::ZERO }));
                 // A gemm multiplies by the transpose of `b`, so the flag of the second operand is negated.
                 for (operand, transposed) in [(a, *first), (b, !*second)] {
                     let src = permuted(if transposed { &[1, 0] } else { &[0, 1] });

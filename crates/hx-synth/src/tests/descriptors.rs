@@ -9,8 +9,8 @@ use hx_index::{Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Field, Reached, ReachedStride, Target};
 use hx_tile::{
-    Base, Choice, Control, GemmChoice, GridAxis, Leaf, LoadIds, OpId, OpKind, Operand, OperandChoice, Rounds,
-    Scope, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
+    Base, Choice, Constant, Control, GemmChoice, GridAxis, Leaf, LoadIds, OpId, OpKind, Operand,
+    OperandChoice, Rounds, Scope, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View, ViewMode,
 };
 
 use super::build::{self, Ops, constant, param, register, tile_of};
@@ -99,7 +99,7 @@ pub(super) fn tiles(config: &Tiles) -> TileProgram {
     let acc = View::whole(Base::Register(ACC), &[m, n]);
     let var = Symbol::Var("s".into(), 0);
     let body = vec![
-        ops.op(OpKind::Fill { dst: ACC, value: 0.0 }),
+        ops.op(OpKind::Fill { dst: ACC, value: Constant::ZERO }),
         Stmt::Control(Control::For {
             var,
             rounds: Rounds::range(constant(0), constant(stages)),
@@ -424,7 +424,7 @@ fn chained() -> TileProgram {
     body.push(op(103, OpKind::Cast { dst: p, src: ACC }));
     body.push(op(104, OpKind::Gemm { c: o, a, b, warps: None, asynchronous: false }));
     let view = View::whole(Base::Register(o), &[128, 128]);
-    program.body.insert(0, op(106, OpKind::Fill { dst: o, value: 0.0 }));
+    program.body.insert(0, op(106, OpKind::Fill { dst: o, value: Constant::ZERO }));
     program
         .body
         .push(op(107, OpKind::Copy { src: view, dst: tile_of(2, [constant(0), constant(0)], [128, 128]) }));

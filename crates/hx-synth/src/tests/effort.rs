@@ -3,7 +3,7 @@
 use expect_test::expect;
 use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
-use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, SyncOp, TensorId, TileProgram, View};
+use hx_tile::{Base, Constant, GridAxis, Map, OpKind, Scalar, Scope, SyncOp, TensorId, TileProgram, View};
 
 use super::build::{Ops, constant, param, product, register, shared, tile_of};
 use crate::search::ALL;
@@ -69,7 +69,7 @@ fn products(count: u32) -> TileProgram {
     let (mut tensors, mut body, mut ops) =
         (vec![register("c", DType::F32, &[32, 32])], Vec::new(), Ops::new());
     let c = TensorId(0);
-    body.push(ops.op(OpKind::Fill { dst: c, value: 0.0 }));
+    body.push(ops.op(OpKind::Fill { dst: c, value: Constant::ZERO }));
     for i in 0..count {
         let first = tensors.len() as u32;
         let [x, s, a, y, t, b] = [0, 1, 2, 3, 4, 5].map(|j| TensorId(first + j));

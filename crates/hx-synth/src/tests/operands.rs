@@ -6,8 +6,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_target::Target;
 use hx_tile::{
-    Base, Choice, GridAxis, Leaf, LoadIds, Op, OpId, OpKind, Operand, Scope, Stmt, SyncOp, TensorId,
-    TileProgram, View, emit_tile, op_text,
+    Base, Choice, Constant, GridAxis, Leaf, LoadIds, Op, OpId, OpKind, Operand, Scope, Stmt, SyncOp,
+    TensorId, TileProgram, View, emit_tile, op_text,
 };
 
 use super::build::{Ops, constant, register, shared};
@@ -32,11 +32,11 @@ fn program(k: i64) -> TileProgram {
     let whole = View::whole(Base::Register(fill), &[64, k]);
     let mut ops = Ops::new();
     let mut body = vec![
-        ops.op(OpKind::Fill { dst: fill, value: 1.0 }),
+        ops.op(OpKind::Fill { dst: fill, value: Constant::new(1.0) }),
         ops.op(OpKind::Copy { src: whole.clone(), dst: memory(sa) }),
         ops.op(OpKind::Copy { src: whole, dst: memory(sb) }),
         ops.op(OpKind::Sync(SyncOp::Scope)),
-        ops.op(OpKind::Fill { dst: acc, value: 0.0 }),
+        ops.op(OpKind::Fill { dst: acc, value: Constant::ZERO }),
     ];
     let operand =
         |base, op, tensor| Operand { view: memory(base), load: Some(LoadIds { op: OpId(op), tensor }) };
@@ -194,7 +194,7 @@ fn a_fill_with_nan_is_the_one_of_the_source() {
     else {
         panic!("a fill")
     };
-    *value = f64::NAN;
+    *value = Constant::new(f64::NAN);
     solved(&program);
 }
 

@@ -3,7 +3,9 @@
 use expect_test::{Expect, expect};
 use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
-use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, TensorId, TileProgram, View, emit_layouts};
+use hx_tile::{
+    Base, Constant, GridAxis, Map, OpKind, Scalar, Scope, TensorId, TileProgram, View, emit_layouts,
+};
 
 use super::build::{Ops, constant, dim, param, register, tile_of};
 use crate::{Solved, solve};
@@ -31,7 +33,7 @@ pub(super) fn softmax(rows: i64, n: i64, threads: u32) -> TileProgram {
     let exponential = Scalar::apply(Operator::Exp2, DType::F32, [scaled]);
     let quotient = Scalar::apply(Operator::Div, DType::F32, [input(0), input(1)]);
     let mut outside = tile_of(0, [row(), constant(0)], [rows, n]);
-    outside.pad = f64::NEG_INFINITY;
+    outside.pad = Constant::new(f64::NEG_INFINITY);
     let mut ops = Ops::new();
     let body = vec![
         ops.op(OpKind::Copy { src: outside, dst: whole(x) }),

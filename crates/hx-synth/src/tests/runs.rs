@@ -5,7 +5,8 @@ use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_layout::Layout;
 use hx_tile::{
-    Base, BulkChoice, Choice, OpId, OpKind, Param, Solution, SyncOp, TensorId, TensorParam, TileProgram, View,
+    Base, BulkChoice, Choice, Constant, OpId, OpKind, Param, Solution, SyncOp, TensorId, TensorParam,
+    TileProgram, View,
 };
 
 use super::build::{Matmul, Ops, constant, dim, matmul, register, shared, tile_of};
@@ -37,7 +38,7 @@ fn stored(config: &Stored) -> TileProgram {
     let dst = tile_of(0, offset.map(constant), tile);
     let mut ops = Ops::new();
     let body = vec![
-        ops.op(OpKind::Fill { dst: TensorId(0), value: 1.0 }),
+        ops.op(OpKind::Fill { dst: TensorId(0), value: Constant::new(1.0) }),
         ops.op(OpKind::Copy { src: r, dst: s.clone() }),
         ops.op(OpKind::Sync(SyncOp::Scope)),
         ops.op(OpKind::Store { src: s, dst, adds: false }),

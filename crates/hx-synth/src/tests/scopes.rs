@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_layout::Layout;
 use hx_tile::{
-    Base, Choice, Leaf, Op, OpKind, ReduceChoice, Scope, ScopeId, ScopeKind, Solution, Stmt, SyncOp,
-    TensorId, TensorKind, TileProgram, View, emit_layouts,
+    Base, Choice, Constant, Leaf, Op, OpKind, ReduceChoice, Scope, ScopeId, ScopeKind, Solution, Stmt,
+    SyncOp, TensorId, TensorKind, TileProgram, View, emit_layouts,
 };
 
 use super::build::{Matmul, Ops, matmul, register, shared};
@@ -193,7 +193,7 @@ fn two_buffers(scope: ScopeId) -> TileProgram {
     };
     let mut ops = Ops::new();
     let mut body = vec![
-        ops.op(OpKind::Fill { dst: TensorId(0), value: 0.0 }),
+        ops.op(OpKind::Fill { dst: TensorId(0), value: Constant::ZERO }),
         ops.op(OpKind::Copy { src: whole(0), dst: whole(1) }),
         ops.op(OpKind::Copy { src: whole(1), dst: whole(2) }),
         ops.op(OpKind::Sync(SyncOp::Scope)),

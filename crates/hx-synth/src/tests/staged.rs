@@ -4,7 +4,8 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Facts, Symbol};
 use hx_tile::{
-    Base, Choice, Conflicts, GridAxis, OpId, OpKind, Scope, SyncOp, TensorId, TileProgram, View, emit_layouts,
+    Base, Choice, Conflicts, Constant, GridAxis, OpId, OpKind, Scope, SyncOp, TensorId, TileProgram, View,
+    emit_layouts,
 };
 
 use super::build::{Ops, constant, param, product, register, shared, tile_of};
@@ -44,7 +45,7 @@ pub(super) fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> Til
         ops.op(OpKind::Copy { src: tile_of(1, zero(), b_tile), dst: whole(1) }),
         ops.op(OpKind::Copy { src: whole(1), dst: whole(3) }),
         ops.op(OpKind::Sync(SyncOp::Scope)),
-        ops.op(OpKind::Fill { dst: TensorId(6), value: 0.0 }),
+        ops.op(OpKind::Fill { dst: TensorId(6), value: Constant::ZERO }),
         ops.op(OpKind::Copy { src: whole(2), dst: whole(4) }),
         ops.op(OpKind::Copy { src: sb, dst: whole(5) }),
         ops.op(product(&tensors, [6, 4, 5].map(TensorId), None)),

@@ -7,7 +7,7 @@ use hx_dtype::DType;
 use hx_index::Facts;
 use hx_layout::Layout;
 use hx_target::{Fragment, GemmRow, Operand, Target};
-use hx_tile::{Choice, OpKind, Reason, Scope, TensorId, TileProgram};
+use hx_tile::{Choice, Constant, OpKind, Reason, Scope, TensorId, TileProgram};
 
 use super::build::{Ops, product as gemm, register};
 use crate::anchor::gemm::Shape;
@@ -26,9 +26,9 @@ fn product(dtype: DType, [m, n, k]: [i64; 3], batch: Option<i64>, warps: [i64; 3
     let [c, a, b] = [0, 1, 2].map(TensorId);
     let mut ops = Ops::new();
     let body = vec![
-        ops.op(OpKind::Fill { dst: c, value: 0.0 }),
-        ops.op(OpKind::Fill { dst: a, value: 1.0 }),
-        ops.op(OpKind::Fill { dst: b, value: 1.0 }),
+        ops.op(OpKind::Fill { dst: c, value: Constant::ZERO }),
+        ops.op(OpKind::Fill { dst: a, value: Constant::new(1.0) }),
+        ops.op(OpKind::Fill { dst: b, value: Constant::new(1.0) }),
         ops.op(gemm(&tensors, [c, a, b], Some(warps))),
     ];
     let threads = 32 * warps.iter().product::<i64>() as u32;

@@ -107,7 +107,7 @@ impl Lowering<'_> {
             },
             address: self.address(op, memory, &coordinates, &facts)?,
             guard,
-            pad: self.program.tensor(register).dtype.encode(memory.pad),
+            pad: self.program.tensor(register).dtype.encode(memory.pad.value()),
             atomic: atomic_use(op, &beside),
         };
         // The first counter is innermost: this is the order of the values in registers.

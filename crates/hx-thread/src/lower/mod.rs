@@ -377,7 +377,7 @@ impl<'p> Lowering<'p> {
     fn op(&self, op: &Op) -> Result<Body, LowerError> {
         match (&op.kind, self.solution.choices.get(&op.id)) {
             (OpKind::Sync(sync), _) => self.sync(op, sync),
-            (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, *value),
+            (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, value.value()),
             (OpKind::ClusterSum { x, parts, axis, to }, _) => self.cluster_sum(op, (*x, parts), *axis, *to),
             (OpKind::Print { src, .. }, _) => self.log(op, *src),
             (OpKind::Assert { cond, .. }, _) => self.log(op, Some(*cond)),

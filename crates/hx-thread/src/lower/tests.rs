@@ -5,9 +5,9 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::SwizzleMode;
 use hx_tile::{
-    Base, Control, Counter, CounterId, GridAxis, Leaf, Op, OpId, OpKind, Origin, Param, ParamId, Role,
-    Rounds, Scope, ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam, TileProgram,
-    View, ViewMode,
+    Base, Constant, Control, Counter, CounterId, GridAxis, Leaf, Op, OpId, OpKind, Origin, Param, ParamId,
+    Role, Rounds, Scope, ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam,
+    TileProgram, View, ViewMode,
 };
 
 use super::{LowerError, lower};
@@ -49,7 +49,7 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
             base: Base::Global(ParamId(param)),
             offsets: vec![Expr::default(), Expr::default()],
             modes: vec![mode(0, 1), mode(1, extent)],
-            pad: 0.0,
+            pad: Constant::ZERO,
             ends: Vec::new(),
             picked: None,
         }
@@ -172,7 +172,7 @@ fn stored() -> TileProgram {
     let corner = vec![Expr::constant(64), Expr::symbol(Symbol::BlockIdx(0)).scale(128)];
     let dst = View { offsets: corner, ..whole(Base::Global(ParamId(0))) };
     let kinds = [
-        OpKind::Fill { dst: r, value: 1.0 },
+        OpKind::Fill { dst: r, value: Constant::new(1.0) },
         OpKind::Copy { src: whole(Base::Register(r)), dst: whole(Base::Shared(s)) },
         OpKind::Sync(SyncOp::Scope),
         OpKind::Store { src: whole(Base::Shared(s)), dst, adds: false },

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{
-    Choice, Control, Leaf, Op, OpId, OpKind, Rounds, Solution, Stmt, SyncOp, TensorId, TileProgram,
+    Choice, Constant, Control, Leaf, Op, OpId, OpKind, Rounds, Solution, Stmt, SyncOp, TensorId, TileProgram,
 };
 
 use super::product::{is_by_descriptor, is_product_into};
@@ -133,7 +133,7 @@ impl Folding<'_> {
 /// Returns the tensor that a statement sets to zero; `None` for another statement.
 fn zero_of(stmt: &Stmt) -> Option<TensorId> {
     let Stmt::Leaf(Leaf::Op(Op { kind: OpKind::Fill { dst, value }, .. })) = stmt else { return None };
-    (value.to_bits() == 0).then_some(*dst)
+    (*value == Constant::ZERO).then_some(*dst)
 }
 
 fn uses(stmt: &Stmt, tensor: TensorId) -> bool {

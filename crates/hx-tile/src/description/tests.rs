@@ -4,7 +4,7 @@ use hx_dtype::AtomicOp;
 use hx_index::Expr;
 
 use super::*;
-use crate::{Atomic, MemoryOrder, MemoryScope, Operand, ParamId, Pick, Picked, PipeId, SyncOp};
+use crate::{Atomic, Constant, MemoryOrder, MemoryScope, Operand, ParamId, Pick, Picked, PipeId, SyncOp};
 
 /// Formats accesses as in `write r0, read s1 [group]`. An operation that orders has no accesses: formats its order.
 fn shown(kind: &OpKind) -> String {
@@ -67,7 +67,7 @@ fn accesses_are_listed_with_tables_and_buffers_of_exchanges() {
         scope: MemoryScope::Gpu,
     };
     let cases = [
-        (OpKind::Fill { dst: r0, value: 0.0 }, "write r0"),
+        (OpKind::Fill { dst: r0, value: Constant::ZERO }, "write r0"),
         (OpKind::Copy { src: gathered.clone(), dst: register(r0) }, "write r0, read g0, read table s3"),
         (OpKind::Copy { src: register(r0), dst: shared.clone() }, "write s3, read r0"),
         (

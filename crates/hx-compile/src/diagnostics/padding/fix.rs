@@ -9,7 +9,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Atom, Expr, Symbol};
 use hx_lower::{Lowered, Place};
 use hx_syntax::ast::{self, AstNode};
-use hx_tile::{Control, Leaf, Map, OpId, OpKind, Scalar, Stmt, TensorId, TileProgram};
+use hx_tile::{Constant, Control, Leaf, Map, OpId, OpKind, Scalar, Stmt, TensorId, TileProgram};
 
 use super::super::{Places, calls};
 use crate::padding::{Mixture, PaddingConsumer, along, axis_of, follow, literal};
@@ -113,8 +113,8 @@ fn with_pad(lowered: &Lowered, call: &Place, value: f64) -> Option<Lowered> {
             && let hx_tile::Base::Global(param) = src.base
             && views.contains(&(origin, param))
         {
-            src.pad = value;
-            is_possible &= !is_asynchronous || value == 0.0;
+            src.pad = Constant::new(value);
+            is_possible &= !is_asynchronous || src.pad == Constant::ZERO;
         }
     });
     is_possible.then_some(changed)
