@@ -12,7 +12,7 @@ use hx_synth::Solved;
 use hx_tile::{Choice, CopyChoice, OpId, Solution, TensorId, TensorKind, TileProgram};
 
 use crate::diagnostics::{Places, repair};
-use crate::{Db, Instance, candidates, routed_program, solved, tile_program};
+use crate::{Db, Instance, candidates, routed_program, solved};
 
 /// A change whose result was solved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -222,7 +222,7 @@ pub struct Staging {
 /// Returns the cheapest rearrangement of a store's source that makes its accesses wider; `None` if no candidate has one. Solves
 /// for all candidates of the kernel, which takes longer than solving the kernel.
 pub fn staging(db: &dyn Db, instance: Instance<'_>, op: OpId) -> Option<Staging> {
-    let program = &tile_program(db, instance).as_ref().ok()?.program;
+    let program = &routed_program(db, instance).as_ref().ok()?.program;
     let own = copy_of(&solved(db, instance).as_ref().ok()?.solution, op)?.bytes;
     let tensor = hx_synth::stored_tensor(program.op(op)?)?;
     let wider = |Solved { program, solution, .. }: &Solved| {

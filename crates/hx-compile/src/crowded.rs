@@ -37,12 +37,13 @@ impl<T> Crowd<T> {
 
 /// Returns the register tensors that do not fit; `None` if everything fits.
 pub(crate) fn crowded(solved: &Solved) -> Option<Crowded> {
-    over(solved, &|scope| registers_of_a_thread(&solved.program, scope))
+    over(solved, &|scope| registers_of_a_thread(&solved.program, &solved.solution.role_registers, scope))
 }
 
 /// Reports whether everything fits and leaves some registers to the computation.
 fn has_room(solved: &Solved) -> bool {
-    let most = |scope| registers_of_a_thread(&solved.program, scope) - SPARE_REGISTERS;
+    let registers = |scope| registers_of_a_thread(&solved.program, &solved.solution.role_registers, scope);
+    let most = |scope| registers(scope) - SPARE_REGISTERS;
     over(solved, &most).is_none()
 }
 

@@ -40,7 +40,7 @@ pub use estimate::{estimate, estimate_as_text, estimate_of_launch, launch_cycles
 pub use hx_codegen::CudaSource;
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered, WrittenArg, usual_units};
 pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
-pub use hx_synth::{CANDIDATES, Solved, compared, estimate as estimated};
+pub use hx_synth::{CANDIDATES, Chunks, Solved, compared, estimate as estimated};
 use instance::Form;
 pub use instance::{Instance, default_instance};
 pub use needs::{Need, NeededAt};

@@ -60,7 +60,7 @@ fn needs(program: &TileProgram) -> Vec<Need> {
             at: NeededAt::Roles,
         });
     }
-    if program.roles().iter().any(|role| role.registers.is_some()) {
+    if !hx_synth::role_registers(program).is_empty() {
         out.push(Need {
             feature: Feature::RoleRegisters,
             name: Feature::RoleRegisters.name(),

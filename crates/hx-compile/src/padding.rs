@@ -29,7 +29,7 @@ use hx_index::Symbol;
 use hx_lower::{LaunchFacts, Lowered};
 use hx_tile::OpId;
 
-use crate::{Db, Instance, tile_program};
+use crate::{Db, Instance, solved, tile_program};
 
 pub(crate) use self::number::{Number, literal};
 pub(crate) use self::region::{Region, along, axis_of};
@@ -105,8 +105,11 @@ pub fn took_part(
     stored: OpId,
     env: &dyn Fn(&Symbol) -> Option<i64>,
 ) -> Vec<TookPart> {
-    let Ok(lowered) = tile_program(db, instance) else { return Vec::new() };
+    let (Ok(lowered), Ok(solved)) = (tile_program(db, instance), solved(db, instance)) else {
+        return Vec::new();
+    };
     let program = &lowered.program;
+    let stored = solved.program.source_op(stored);
     let mixtures = of_form::followed(db, instance.form(db)).mixtures.iter();
     let mut found: Vec<TookPart> = Vec::new();
     for mixture in mixtures.filter(|mixture| count::leads_to(program, mixture.op, stored)) {

@@ -63,7 +63,7 @@ mod of_form {
     }
 }
 
-/// Returns the solved program of an instance: the program with its loads and moves, with layouts and instructions.
+/// Returns the solved program of an instance: the program with its rounds of copies, loads and moves, with layouts and instructions.
 ///
 /// # Errors
 /// If the kernel has errors, it has no tile program, the target lacks a feature that it needs, its layouts have no solution, or there
@@ -86,8 +86,8 @@ pub fn solved<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solved, S
     hx_synth::solve(&lowered.program, &poll).map_err(Stop::Layouts)
 }
 
-/// Returns the program as the text shows it, with the loads of operands of the solved program, or of the search that failed. It has
-/// no moves, so that operations name the tensors of the text. Failures and conflicts name its operations and tensors.
+/// Returns the program as the text shows it, with the rounds of copies and the loads of operands of the solved program, or of the
+/// search that failed. It has no moves, so that operations name the tensors of the text. Failures and conflicts name its operations and tensors.
 ///
 /// # Errors
 /// If the kernel has errors, or it has no tile program.

@@ -31,7 +31,7 @@ pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &S
         text.push_str(how);
     }
     let entry = solved.instance.target(db).limits.registers_at_entry(program.block_threads());
-    match role.registers {
+    match solved.solution.role_registers.get(&role.scope) {
         Some(registers) => text.push_str(&format!(
             " · {registers} registers a thread; the launch gives each thread of the block {entry}"
         )),

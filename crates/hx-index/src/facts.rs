@@ -170,6 +170,16 @@ impl Facts {
         self.change().nonnegative.retain(|difference| !difference.mentions(symbol));
     }
 
+    /// Reports whether any statement mentions a symbol.
+    pub fn mention(&self, symbol: &Symbol) -> bool {
+        let Stated { divisors, lower, upper, nonnegative, local, defined, exact } = &self.stated;
+        let bounded =
+            divisors.contains_key(symbol) || lower.contains_key(symbol) || upper.contains_key(symbol);
+        let pairs = exact.iter().flat_map(|(dividend, divisor)| [dividend, divisor]);
+        let mut exprs = upper.values().chain(nonnegative).chain(local).chain(defined.values()).chain(pairs);
+        bounded || defined.contains_key(symbol) || exprs.any(|expr| expr.mentions(symbol))
+    }
+
     /// Replaces the bounds of a symbol whose value has changed. Without a lower bound, no upper bound is stated, either.
     pub fn set_range(&mut self, symbol: &Symbol, (low, high): (Option<i64>, Option<i64>)) {
         self.change().lower.remove(symbol);

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use hx_base::{line_index, nearest};
-use hx_compile::{Db, Instance, Staging, Stop, solved, staging, tile_program};
+use hx_compile::{Chunks, Db, Instance, Staging, Stop, solved, staging, tile_program};
 use hx_hir::Kernel;
-use hx_lower::{Chunks, Sources};
+use hx_lower::Sources;
 use hx_target::Target;
 use hx_tile::{
     Choice, CopyChoice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, estimate_text,
@@ -146,6 +146,7 @@ impl<'a> Solved<'a> {
     fn notes(&self, tensors: &[TensorId], out: &mut String) {
         let program = &self.solved.program;
         let (mut notes, mut told) = (Vec::new(), BTreeSet::new());
+        let rounds = self.solved.rounds();
         for (op, _) in program.ops(1.0) {
             let Some(Choice::Copy(copy)) = self.solved.solution.choices.get(&op.id) else { continue };
             let touched = op.kind.tensors();
@@ -156,7 +157,7 @@ impl<'a> Solved<'a> {
             if let Some(reason) = self.sources.unboxed.get(&op.origin) {
                 notes.push(format!("#{} the store goes through registers{place}\n      {reason}", op.id.0));
             }
-            if let Some(chunks) = self.sources.rounds.get(&op.origin).filter(|_| told.insert(op.origin)) {
+            if let Some(chunks) = rounds.get(&op.origin).filter(|_| told.insert(op.origin)) {
                 let Chunks { shape, count, registers } = chunks;
                 let chunk = shape.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
                 let what = format!("#{} the copy moves in {count} rounds of [{chunk}]{place}", op.id.0);

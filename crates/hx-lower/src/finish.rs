@@ -6,8 +6,12 @@ use hx_dtype::AtomicOp;
 use hx_tile::{Leaf, Op, OpId, OpKind, Stmt, Tensor, TensorId};
 
 /// Drops unused results of atomic accesses and tensors that no operation uses, and renumbers tensors and operations in order.
-/// Returns the tensors that remain.
-pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
+/// Returns the tensors that remain, and those of `passing` by their new numbers.
+pub(crate) fn finish(
+    tensors: Vec<Tensor>,
+    passing: BTreeSet<TensorId>,
+    body: &mut [Stmt],
+) -> (Vec<Tensor>, BTreeSet<TensorId>) {
     drop_unused_olds(body);
     let mut used = BTreeMap::new();
     visit(body, &mut |op| {
@@ -39,7 +43,8 @@ pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
         });
     });
     let kept = tensors.into_iter().enumerate().filter(|(i, _)| used.contains_key(&TensorId(*i as u32)));
-    kept.map(|(_, tensor)| tensor).collect()
+    let passing = passing.iter().filter_map(|tile| used.get(tile).copied()).collect();
+    (kept.map(|(_, tensor)| tensor).collect(), passing)
 }
 
 /// Removes the result of atomic accesses whose old elements nobody uses. Exchanges keep it, and so do accesses that acquire,

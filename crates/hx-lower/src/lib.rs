@@ -20,7 +20,6 @@ mod builtin_call;
 mod call;
 mod carried;
 mod choice;
-mod chunks;
 mod cluster;
 mod constant;
 mod counter;
@@ -48,6 +47,7 @@ mod origins;
 mod output;
 mod overlap;
 mod part;
+mod passage;
 mod peel;
 mod picked;
 mod pipe;
@@ -55,7 +55,6 @@ mod reduce;
 mod requirements;
 mod reshape;
 mod roles;
-mod rounds;
 mod scalar;
 mod scan;
 mod scopes;
@@ -73,14 +72,13 @@ mod view_call;
 mod whole;
 mod written;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_base::codes;
 use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
 use hx_target::Target;
 use hx_tile::{Scope, TileProgram};
 
-pub use crate::chunks::Chunks;
 pub use crate::error::{ItemPart, LowerError, Place};
 pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
 pub use crate::lowered::{Lowered, Sources};
@@ -165,6 +163,8 @@ fn lower_kernel<'db>(
         multiprocessors: false,
         scopes: lowering.scopes.take(),
         requires: header.requires,
+        passing: BTreeSet::new(),
+        rests: Vec::new(),
         tensors: Vec::new(),
         pipes: Vec::new(),
         turns: Vec::new(),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use hx_index::Expr;
 use hx_tile::{Origin, ParamId, TileProgram};
 
-use crate::chunks::Chunks;
 use crate::instance::CtArgs;
 use crate::origins::OriginPlace;
 use crate::view_call::ViewCall;
@@ -28,8 +27,6 @@ pub struct Sources {
     /// The stores that go through registers although the text asks for boxes: the origin of each load from shared memory, and why
     /// no box stores the tile.
     pub unboxed: BTreeMap<Origin, String>,
-    /// The copies between two memories that move in rounds.
-    pub rounds: BTreeMap<Origin, Chunks>,
     /// The calls that made the views of global memory, by the origin of the operation that reads a view, and by its parameter.
     pub view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// The lengths of parts of global tensors, `end - first` of `x[first..end]`, that nothing proves to be at least 0.

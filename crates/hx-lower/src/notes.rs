@@ -6,7 +6,6 @@ use std::sync::Arc;
 use hx_index::Expr;
 use hx_tile::{Base, OpKind, Origin, ParamId, TileProgram};
 
-use crate::chunks::Chunks;
 use crate::instance::CtArgs;
 use crate::lowered::{Lowered, Sources};
 use crate::origins::OriginPlace;
@@ -18,8 +17,6 @@ use crate::view_call::ViewCall;
 pub(crate) struct Notes {
     /// See [`Sources::unboxed`].
     unboxed: BTreeMap<Origin, String>,
-    /// See [`Sources::rounds`].
-    rounds: BTreeMap<Origin, Chunks>,
     /// See [`Sources::view_calls`].
     view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// See [`Sources::parts`].
@@ -32,11 +29,6 @@ impl Notes {
     /// Records why a store goes through registers although the text asks for boxes.
     pub(crate) fn add_unboxed(&mut self, at: Origin, reason: String) {
         self.unboxed.insert(at, reason);
-    }
-
-    /// Records that a copy moves in rounds.
-    pub(crate) fn add_rounds(&mut self, at: Origin, chunks: Chunks) {
-        self.rounds.insert(at, chunks);
     }
 
     /// Records the length of a part of a global tensor that nothing proves to be at least 0.
@@ -71,8 +63,8 @@ impl Notes {
 
     /// Returns a program with these remarks.
     pub(crate) fn beside(self, program: TileProgram, origins: Vec<OriginPlace>, args: CtArgs) -> Lowered {
-        let Notes { unboxed, rounds, view_calls, parts, views: _ } = self;
-        let sources = Sources { origins, args, unboxed, rounds, view_calls, parts };
+        let Notes { unboxed, view_calls, parts, views: _ } = self;
+        let sources = Sources { origins, args, unboxed, view_calls, parts };
         Lowered { program: Arc::new(program), sources: Arc::new(sources) }
     }
 }

@@ -9,7 +9,6 @@ use hx_tile::{Constant, LoadIds, OpKind, Operand, Scalar, SyncOp, TensorId, Tens
 
 use crate::error::Lower;
 use crate::lowering::{Lowering, shape_text};
-use crate::rounds::Ends;
 use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
 
@@ -185,11 +184,8 @@ impl Lowering<'_> {
                 Ok(())
             }
             (false, false) => {
-                let ends = Ends { id, src, from, dst, to };
-                match self.chunks(&ends) {
-                    Some(chunks) => self.copy_in_rounds(&ends, chunks),
-                    None => self.copy_chunk(&ends),
-                }
+                let held = self.passing(src, from, to)?;
+                self.copy_values(id, src, &held, dst, to)
             }
         }
     }

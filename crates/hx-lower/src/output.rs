@@ -1,6 +1,6 @@
 //! The parts of the program that lowering has made so far, and the names and numbers that it has given out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use hx_hir::Name;
 use hx_index::Symbol;
@@ -16,6 +16,8 @@ use crate::finish::finish;
 pub(crate) struct Output {
     params: Vec<Param>,
     tensors: Vec<Tensor>,
+    /// See [`TileProgram::passing`].
+    passing: BTreeSet<TensorId>,
     pipes: Vec<Pipe>,
     turns: Vec<Turns>,
     counters: Vec<Counter>,
@@ -127,6 +129,11 @@ impl Output {
         self.tensors[id.0 as usize].binder = Some(binder);
     }
 
+    /// Records that a register tensor holds the tile of a copy between two memories.
+    pub(crate) fn pass(&mut self, tile: TensorId) {
+        self.passing.insert(tile);
+    }
+
     /// Returns the pipeline of this number.
     pub(crate) fn pipe(&self, id: PipeId) -> &Pipe {
         &self.pipes[id.0 as usize]
@@ -178,12 +185,13 @@ impl Output {
     /// Moves the parts into a program that has everything else, and its own requirements.
     pub(crate) fn finish(self, program: TileProgram) -> TileProgram {
         let mut body = self.body;
-        let tensors = finish(self.tensors, &mut body);
+        let (tensors, passing) = finish(self.tensors, self.passing, &mut body);
         let mut requires = program.requires;
         requires.extend(self.requires);
         TileProgram {
             params: self.params,
             tensors,
+            passing,
             pipes: self.pipes,
             turns: self.turns,
             counters: self.counters,

@@ -1,13 +1,13 @@
-//! The roles of `warp_groups`: how many threads and registers they have, and the bodies that they run.
+//! The roles of `warp_groups`: their threads, the registers that the source gives them, and the bodies that they run.
 
 use hx_base::codes;
 use hx_hir::{Expr as HirExpr, ExprId, Method, Pat, PatId, RoleKind, StmtKind, WarpRole};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{Feature, RegisterError, Share, share_registers};
+use hx_target::{RegisterError, Share, share_registers};
 use hx_tile::{
-    Base, Control, OpKind, Role, Scope, ScopeId, ScopeKind, Stmt, SyncOp, TensorId, TensorKind, Turns,
-    TurnsId,
+    Base, Control, OpKind, Role, RoleKind as TileRoleKind, Scope, ScopeId, ScopeKind, Stmt, SyncOp, TensorId,
+    TensorKind, Turns, TurnsId,
 };
 
 use crate::builtin_call::BuiltinCall;
@@ -16,8 +16,8 @@ use crate::lowering::Lowering;
 use crate::value::{SymView, Value};
 
 impl Lowering<'_> {
-    /// Determines the scopes of a kernel whose last statement is `warp_groups`, and the registers of its roles, before its
-    /// body is lowered.
+    /// Determines the scopes of a kernel whose last statement is `warp_groups`, and the registers that its roles are given, before
+    /// its body is lowered.
     pub(crate) fn plan_roles(&mut self, root: ExprId) -> Lower<Vec<Scope>> {
         let store = self.store();
         let last = match &store[root] {
@@ -56,8 +56,11 @@ impl Lowering<'_> {
             shares.push(Share { groups: count, producer: role.kind == RoleKind::Producer, given });
         }
         scopes[0] = Scope::block(scopes.last().map_or(0, Scope::end) as u32);
-        let registers = self.share(roles, &shares)?;
-        self.scopes.set_role_registers(registers);
+        if let Err(error) = share_registers(&self.target.limits, &shares) {
+            let error = self.over_budget(roles, &shares, error);
+            return Err(self.report(error));
+        }
+        self.scopes.set_given_registers(shares.iter().map(|share| share.given).collect());
         Ok(scopes)
     }
 
@@ -83,24 +86,6 @@ impl Lowering<'_> {
         let message =
             format!("found {found} registers, expected a multiple of {step} from {least} to {most}");
         self.fail(&codes::REGISTER_BUDGET, at, message)
-    }
-
-    /// Returns the registers of a thread of each role.
-    fn share(&mut self, roles: &[WarpRole], shares: &[Share]) -> Lower<Vec<u32>> {
-        // Threads that cannot pass registers on keep those of the launch. A number in the source is refused later, so that the refusal
-        // names the target.
-        if !self.target.has(Feature::RoleRegisters) && shares.iter().all(|share| share.given.is_none()) {
-            let groups: u32 = shares.iter().map(|share| share.groups).sum();
-            let limits = self.target.limits();
-            return Ok(vec![limits.registers_at_entry(groups * limits.group); shares.len()]);
-        }
-        match share_registers(&self.target.limits, shares) {
-            Ok(shares) => Ok(shares),
-            Err(error) => {
-                let error = self.over_budget(roles, shares, error);
-                Err(self.report(error))
-            }
-        }
     }
 
     /// Describes roles that want more registers than their block has: the error is at the largest number of the source.
@@ -176,10 +161,11 @@ impl Lowering<'_> {
             lowering.eval(role.body).map(|_| ())
         });
         self.scopes.leave();
-        let (registers, at_entry) =
-            (self.scopes.registers_of(scope), self.scopes.registers_at_entry(&self.target.limits));
-        let registers = (registers != at_entry).then_some(registers);
-        (result, Role { scope, registers, index, body })
+        let kind = match role.kind {
+            RoleKind::Producer => TileRoleKind::Producer,
+            RoleKind::Consumer => TileRoleKind::Consumer,
+        };
+        (result, Role { scope, kind, registers: self.scopes.given_registers(scope), index, body })
     }
 
     fn binder_name(&self, binder: Option<PatId>) -> hx_hir::Name {

@@ -1,7 +1,6 @@
 //! The scopes of the program, and the one that executes the statements that are lowered now.
 
 use hx_index::Symbol;
-use hx_target::Limits;
 use hx_tile::{Scope, ScopeId};
 
 /// The scopes of the program: the block, then the roles.
@@ -12,14 +11,14 @@ pub(crate) struct Scopes {
     here: ScopeId,
     /// The number of the group that executes the statements, if the scope has several.
     group: Option<Symbol>,
-    /// The registers of each thread of the roles.
-    role_registers: Vec<u32>,
+    /// The registers of each thread that the source gives to each role.
+    given_registers: Vec<Option<u32>>,
 }
 
 impl Scopes {
     /// Returns the state before the header is evaluated.
     pub(crate) fn new() -> Scopes {
-        Scopes { all: Vec::new(), here: ScopeId::BLOCK, group: None, role_registers: Vec::new() }
+        Scopes { all: Vec::new(), here: ScopeId::BLOCK, group: None, given_registers: Vec::new() }
     }
 
     /// Sets the scopes of the program.
@@ -27,9 +26,9 @@ impl Scopes {
         self.all = all;
     }
 
-    /// Sets the registers of each thread of the roles.
-    pub(crate) fn set_role_registers(&mut self, registers: Vec<u32>) {
-        self.role_registers = registers;
+    /// Sets the registers of each thread that the source gives to each role.
+    pub(crate) fn set_given_registers(&mut self, registers: Vec<Option<u32>>) {
+        self.given_registers = registers;
     }
 
     /// Returns all scopes; none while the header is evaluated.
@@ -69,28 +68,11 @@ impl Scopes {
 
     /// Returns the number of threads that execute the statements; 0 while the header is evaluated.
     pub(crate) fn threads_here(&self) -> u32 {
-        self.threads(self.here)
+        self.all.get(self.here.0 as usize).map_or(0, |scope| scope.threads)
     }
 
-    fn threads(&self, id: ScopeId) -> u32 {
-        self.all.get(id.0 as usize).map_or(0, |scope| scope.threads)
-    }
-
-    /// Returns the registers of each thread when the kernel begins.
-    pub(crate) fn registers_at_entry(&self, limits: &Limits) -> u32 {
-        limits.registers_at_entry(self.threads(ScopeId::BLOCK))
-    }
-
-    /// Returns the registers of each thread of a role.
-    pub(crate) fn registers_of(&self, role: ScopeId) -> u32 {
-        self.role_registers[role.0 as usize - 1]
-    }
-
-    /// Returns the registers of each thread that executes the statements.
-    pub(crate) fn registers_here(&self, limits: &Limits) -> u32 {
-        match self.here {
-            ScopeId::BLOCK => self.registers_at_entry(limits),
-            role => self.registers_of(role),
-        }
+    /// Returns the registers of each thread that the source gives to a role; `None` if it gives none.
+    pub(crate) fn given_registers(&self, role: ScopeId) -> Option<u32> {
+        self.given_registers[role.0 as usize - 1]
     }
 }

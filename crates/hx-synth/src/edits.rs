@@ -1,18 +1,25 @@
-//! The operations that the solver adds to a program: loads of operands, and moves of values between threads where layouts
-//! cannot agree.
+//! The changes that the solver makes to a program: rounds of copies, loads of operands, and moves of values between threads where
+//! layouts cannot agree.
 //!
 //! The log of these edits stays in this crate. Whatever follows the solver reads the program that they lead to.
+
+mod cut;
 
 use std::borrow::Cow;
 
 use hx_tile::{Base, Leaf, Op, OpId, OpKind, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
-/// The loads and redistributions of a solution. A solution without any leaves the program as it is.
+pub use cut::Chunks;
+pub(crate) use cut::Cut;
+
+/// The rounds, loads and redistributions of a solution. A solution without any leaves the program as it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Edits {
+    /// The copies that move in rounds.
+    pub(crate) cuts: Vec<Cut>,
     /// The routes of operands in shared memory to their products. An operand without a load is read where it is.
     pub(crate) loads: Vec<Load>,
-    /// Redistributions, in the program with the loads.
+    /// Redistributions, in the program with the rounds and loads.
     pub(crate) moves: Vec<Move>,
     /// Rearrangements that go through shared memory: the program's own and those of the moves.
     pub(crate) exchanges: Vec<OpId>,
@@ -45,18 +52,21 @@ impl Move {
 }
 
 impl Edits {
-    /// Returns the program with its loads as operations: the one in which the solver decides everything else. A program that
-    /// has the loads already stays as it is.
+    /// Returns the program with its rounds and its loads as operations: the one in which the solver decides everything else. A
+    /// program that has them already stays as it is.
     pub(crate) fn loaded<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
-        if self.loads.is_empty() {
+        if self.loads.is_empty() && self.cuts.is_empty() {
             return Cow::Borrowed(program);
         }
         let mut loaded = program.clone();
+        if !self.cuts.is_empty() {
+            cut::apply(&mut loaded, &self.cuts, first_op(program));
+        }
         load(&mut loaded.body, &self.loads, &program.tensors);
         Cow::Owned(loaded)
     }
 
-    /// Returns the program with its loads and redistributions as operations. Loads have the numbers that the program keeps
+    /// Returns the program with its rounds, loads and redistributions as operations. Loads have the numbers that the program keeps
     /// free for them. Other new tensors and operations have numbers after those of the program: the tensors of the moves, then
     /// the shared tensor of each exchange, and the operations of the moves.
     pub(crate) fn apply<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {

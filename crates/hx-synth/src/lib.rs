@@ -2,7 +2,8 @@
 //!
 //! The stages follow the paper (Hexcute, CGO 2026, sections IV and V). [`solve`](mod@solve) runs them:
 //!
-//! 1. [`checks`] reject a program that no layouts can serve. Operands of products in shared memory get loads, or stay where an
+//! 1. [`checks`] reject a program that no layouts can serve. Copies whose tile the registers do not hold move in rounds
+//!    ([`solve::rounds`]). Operands of products in shared memory get loads, or stay where an
 //!    instruction can read them by descriptor ([`solve::loads`]); the cheapest of these routes wins.
 //! 2. [`constraints`]: operations become constraints. Register tensors that constraints tie together form components.
 //! 3. [`search`] anchors each component at its gemms or at the copies that move most ([`anchor`]); a work-list derives the
@@ -10,7 +11,7 @@
 //! 4. [`movement`] decides how values reach other threads.
 //! 5. [`shared`]: accesses to shared memory ([`access`]) become layout constraints, which are unified, filled and swizzled;
 //!    descriptors and the boxes of bulk copies join this unification with swizzles that the hardware names.
-//! 6. [`choices`] names the instruction of every operation.
+//! 6. [`choices`] names the instruction of every operation, and divides registers among roles.
 //! 7. [`estimate`](mod@estimate) predicts the cycles of the solved program, and [`conflict`] explains a program without layouts.
 //!
 //! Invariant: the crate sees a tile program and rows of the catalogue, and knows no instruction by name. It knows no
@@ -39,8 +40,10 @@ mod tests;
 pub use anchor::tilings::unfit_matrix_instructions;
 pub use checks::convertible::is_convertible;
 pub use checks::size::{SPARE_REGISTERS, fits_registers, registers_of_a_thread};
+pub use choices::roles::role_registers;
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use constraints::component::UNKNOWN_TRIPS;
+pub use edits::Chunks;
 pub use estimate::{Bottleneck, Forecast, compared, estimate, estimate_any, forecast, wave_cycles};
 pub use failure::{Failure, FailureKind, Help, Part, first_later};
 pub use solve::loads::loaded;

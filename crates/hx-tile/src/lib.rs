@@ -25,6 +25,7 @@ mod liveness;
 mod modes;
 mod operand;
 mod order;
+mod passage;
 mod pipe;
 mod products;
 mod program;
@@ -33,6 +34,7 @@ mod solution;
 mod sums;
 mod sync_op;
 mod text;
+mod variables;
 mod view;
 
 pub use atomic::{Atomic, MemoryOrder, MemoryScope};
@@ -52,11 +54,12 @@ pub use liveness::{LiveAcross, LiveRanges, LiveTensors, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use operand::{LoadIds, Operand};
 pub use order::Order;
+pub use passage::{Passage, Rest};
 pub use pipe::{BARRIER_BYTES, Pipe, stages_held};
 pub use products::{Products, Queue, Touched};
 pub use program::{
-    Control, GridAxis, Leaf, Op, OpKind, Param, Requirement, Role, Stmt, Tensor, TensorKind, TensorParam,
-    TileProgram, Turns,
+    Control, GridAxis, Leaf, Op, OpKind, Param, Requirement, Role, RoleKind, Stmt, Tensor, TensorKind,
+    TensorParam, TileProgram, Turns,
 };
 pub use scope::{Scope, ScopeId, ScopeKind, barriers_of};
 pub use solution::{

@@ -8,7 +8,7 @@ use hx_layout::{ComposedLayout, Layout};
 use hx_target::{Allocation, Space, Target};
 
 use crate::{
-    Atomic, Base, Constant, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rounds, Scalar,
+    Atomic, Base, Constant, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rest, Rounds, Scalar,
     Scope, ScopeId, SyncOp, TensorId, TurnsId, View,
 };
 
@@ -34,6 +34,10 @@ pub struct TileProgram {
     pub requires: Vec<Requirement>,
     /// The tensors, indexed by [`TensorId`].
     pub tensors: Vec<Tensor>,
+    /// The register tensors that hold the tile of a copy between two memories as it is loaded: see [`Passage`](crate::Passage).
+    pub passing: BTreeSet<TensorId>,
+    /// The last chunks of the copies that a solver has cut into rounds; none in the program that it was given.
+    pub rests: Vec<Rest>,
     /// The pipelines, indexed by [`PipeId`].
     pub pipes: Vec<Pipe>,
     /// The orders in which groups take turns, indexed by [`TurnsId`].
@@ -57,6 +61,8 @@ impl Default for TileProgram {
             scopes: Vec::new(),
             requires: Vec::new(),
             tensors: Vec::new(),
+            passing: BTreeSet::new(),
+            rests: Vec::new(),
             pipes: Vec::new(),
             turns: Vec::new(),
             counters: Vec::new(),
@@ -249,11 +255,22 @@ pub enum Leaf {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Role {
     pub scope: ScopeId,
-    /// The registers of each thread while it runs the body; `None` if the thread keeps those of the launch.
+    pub kind: RoleKind,
+    /// The registers of each thread that the source gives; `None` if it leaves them to the solver. A solution has the registers of
+    /// all roles: [`Solution::role_registers`](crate::Solution::role_registers).
     pub registers: Option<u32>,
     /// The number of the group, from 0, if the scope has several. The facts know its range.
     pub index: Option<Symbol>,
     pub body: Vec<Stmt>,
+}
+
+/// The kind of a role's task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoleKind {
+    /// It moves data, and needs few registers.
+    Producer,
+    /// It computes.
+    Consumer,
 }
 
 /// An operation on tiles, which all threads of a scope execute together.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_layout::{Layout, Swizzle};
 use hx_target::{BulkRow, ConvertRow, CopyRow, ExchangeRow, GemmRow, ReachRow, Row};
 
-use crate::{Cost, OpId, TensorId};
+use crate::{Cost, OpId, ScopeId, TensorId};
 
 /// A consistent choice for everything that a solved program leaves open. The solver adds loads and moves to a program, so that all
 /// tensors and operations are those of the program that it returns together with the solution.
@@ -21,6 +21,8 @@ pub struct Solution {
     pub shared_bytes: u32,
     /// The number of blocks that should run together on a multiprocessor: the compiler bounds registers by it.
     pub resident_blocks: u32,
+    /// The registers of each thread of a role while it runs its body. Threads of roles that are not listed keep those of the launch.
+    pub role_registers: BTreeMap<ScopeId, u32>,
     /// Estimated cycles of a block, as a sum over all operations: the search compares solutions by it.
     pub cost: f64,
     /// The cost of one execution of each operation.

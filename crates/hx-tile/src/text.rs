@@ -7,7 +7,7 @@ use hx_index::Expr;
 
 use crate::{
     Atomic, Choice, Control, CopyChoice, Leaf, Map, Op, OpKind, Param, Pick, Reason, ReduceChoice, Role,
-    Rounds, Route, ScopeId, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
+    RoleKind, Rounds, Route, ScopeId, Solution, Stmt, SyncOp, TensorId, TensorKind, TileProgram, View,
 };
 
 /// Returns the program as text, one operation a line. Tensors that no operation uses are left out.
@@ -131,11 +131,15 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
     }
 }
 
-/// Returns a role without its body, as in `role in scope 2 for g, 240 registers`.
+/// Returns a role without its body, as in `consumer in scope 2 for g, 240 registers`.
 fn role_text(role: &Role) -> String {
     let index = role.index.as_ref().map_or(String::new(), |g| format!(" for {g}"));
     let registers = role.registers.map_or(String::new(), |r| format!(", {r} registers"));
-    format!("role{}{index}{registers}", scope_text(role.scope))
+    let kind = match role.kind {
+        RoleKind::Producer => "producer",
+        RoleKind::Consumer => "consumer",
+    };
+    format!("{kind}{}{index}{registers}", scope_text(role.scope))
 }
 
 /// Returns an operation as text, with the names of its tensors. A coordinate that takes a line of its own is cut short: the
@@ -353,6 +357,9 @@ pub fn emit_layouts(program: &TileProgram, solution: &Solution) -> String {
         if let Some((choice, reason)) = choice_text(program, solution, op) {
             let _ = writeln!(out, "{choice}\n    {}", reason_text(reason));
         }
+    }
+    for (scope, registers) in &solution.role_registers {
+        let _ = writeln!(out, "{}: {registers} registers a thread", program.scope(*scope));
     }
     let _ = writeln!(out, "shared memory: {} B", solution.shared_bytes);
     out

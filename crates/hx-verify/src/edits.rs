@@ -1,5 +1,6 @@
 //! Checks that a solved program is its source with loads and moves, and nothing else: a load fills the register tensor that the
-//! source reserves for an operand, and a move gives an operation a tensor of its own, with the values of the one in the source.
+//! source reserves for an operand, and a move gives an operation a tensor of its own, with the values of the one in the source. The
+//! copies of the source are in the rounds of the solved program: see [`rounds`](crate::rounds).
 
 use std::collections::BTreeSet;
 

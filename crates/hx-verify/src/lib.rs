@@ -17,6 +17,8 @@ mod gemm;
 mod lanes;
 mod operands;
 mod parts;
+mod roles;
+mod rounds;
 mod scopes;
 mod starts;
 mod tensor;
@@ -47,8 +49,8 @@ impl fmt::Display for Violation {
 }
 
 /// Returns the violations of a solved program and its solution: at most one for each tensor and operation, a second for a product
-/// whose operands are wrong, and one for shared memory. If the program is not its source with loads and moves, or if the scopes are
-/// wrong, that is the only one. A correct solution has none.
+/// whose operands are wrong, and one for shared memory and the registers of roles. If the program is not its source with loads, moves
+/// and copies in rounds, or if the scopes are wrong, that is the only one. A correct solution has none.
 pub fn verify(source: &TileProgram, program: &TileProgram, solution: &Solution) -> Vec<Violation> {
     verify_polled(source, program, solution, &|| ())
 }
@@ -60,7 +62,8 @@ pub fn verify_polled(
     solution: &Solution,
     poll: &dyn Fn(),
 ) -> Vec<Violation> {
-    if let Err(message) = edits::only_add(source, program) {
+    let compared = rounds::as_solved(source, program).and_then(|cut| edits::only_add(&cut, program));
+    if let Err(message) = compared {
         return vec![Violation { op: None, message }];
     }
     let check = Check { program, solution, poll };
@@ -79,7 +82,8 @@ pub fn verify_polled(
         .overlap()
         .and_then(|()| check.scratch())
         .and_then(|()| check.barriers())
-        .and_then(|()| check.resident());
+        .and_then(|()| check.resident())
+        .and_then(|()| check.role_registers());
     out.extend(memory.err().map(|message| Violation { op: None, message }));
     for (op, _) in source.ops(1.0) {
         out.extend(check.operands(op).err().map(|message| Violation { op: Some(op.id), message }));

@@ -51,11 +51,11 @@ fn twice_of(x: f32[m], y: mut f32[m], i: i64) {
               register x_tile: f32[128] in scope 2
               register value: f32[128] in scope 2
               counter work: 0..m / 128 from c
-              role in scope 1, 24 registers
+              producer in scope 1
                 for t in work in scope 1
                   if t % 2 == 0
                     #0 sync() in scope 1
-              role in scope 2 for g, 240 registers
+              consumer in scope 2 for g
                 for i in work in scope 2
                   #1 copy(x[i * 128 + 0..128], x_tile) in scope 2
                   #2 value = (x_tile * 2.0) in scope 2

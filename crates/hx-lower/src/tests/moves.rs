@@ -257,7 +257,7 @@ fn the_order_of_launches_is_an_order_of_operations() {
 }
 
 #[test]
-fn large_tiles_move_in_rounds() {
+fn copies_between_memories_are_whole() {
     check(
         "kernel f(x: f32[m, 100], y: mut f16[m, 100]) grid [4] threads 128 {
             let s = shared_tensor(f32, [100, 100]);
@@ -275,25 +275,20 @@ fn large_tiles_move_in_rounds() {
               fact m % 16 == 0
               shared s: f32[100, 100]
               shared h: f16[100, 100]
-              register x_tile: f32[40, 100]
-              register x_tile_1: f32[20, 100]
-              register s_tile: f32[25, 100]
-              register s_tile_f16: f16[25, 100]
+              register x_tile: f32[100, 100]
+              register s_tile: f32[100, 100]
+              register s_tile_f16: f16[100, 100]
               register h_tile: f16[100, 100]
               register s_tile_1: f32[50, 100]
-              for chunk in 0..2
-                #0 copy(x[block_idx.x * 100 + chunk * 40 + 0..40, 0..100], x_tile)
-                #1 copy(x_tile, s[chunk * 40 + 0..40, 0..100])
-              #2 copy(x[block_idx.x * 100 + 80 + 0..20, 0..100], x_tile_1)
-              #3 copy(x_tile_1, s[80 + 0..20, 0..100])
-              for chunk in 0..4
-                #4 copy(s[chunk * 25 + 0..25, 0..100], s_tile)
-                #5 s_tile_f16 = cast(s_tile, f16)
-                #6 copy(s_tile_f16, h[chunk * 25 + 0..25, 0..100])
-              #7 copy(h[0..100, 0..100] permuted [1, 0], h_tile)
-              #8 copy(h_tile, y[block_idx.x * 100 + 0..100, 0..100] permuted [1, 0])
-              #9 copy(s[0..50, 0..100], s_tile_1)
-              #10 copy(s_tile_1, s[50 + 0..50, 0..100])
+              #0 copy(x[block_idx.x * 100 + 0..100, 0..100], x_tile)
+              #1 copy(x_tile, s[0..100, 0..100])
+              #2 copy(s[0..100, 0..100], s_tile)
+              #3 s_tile_f16 = cast(s_tile, f16)
+              #4 copy(s_tile_f16, h[0..100, 0..100])
+              #5 copy(h[0..100, 0..100] permuted [1, 0], h_tile)
+              #6 copy(h_tile, y[block_idx.x * 100 + 0..100, 0..100] permuted [1, 0])
+              #7 copy(s[0..50, 0..100], s_tile_1)
+              #8 copy(s_tile_1, s[50 + 0..50, 0..100])
         "#]],
     );
 }

@@ -37,9 +37,9 @@ consumer each GROUPS (g) {
               shared s: f32[128, 2] in scope 2
               register x_tile: f32[128] in scope 2
               register s_tile: f32[128] in scope 2
-              role in scope 1, 24 registers
+              producer in scope 1
                 #0 sync() in scope 1
-              role in scope 2 for g, 240 registers
+              consumer in scope 2 for g
                 #1 copy(x[block_idx.x * 256 + g * 128 + 0..128], x_tile) in scope 2
                 #2 copy(x_tile, s[0..128, g]) in scope 2
                 #3 sync() in scope 2
@@ -68,8 +68,8 @@ consumer each 1 (g) registers 240 {
               scope 1: role of threads 0..128
               scope 2: group of threads 128..256
               register x_tile: f32[128] in scope 2
-              role in scope 1, 232 registers
-              role in scope 2, 240 registers
+              producer in scope 1, 232 registers
+              consumer in scope 2, 240 registers
                 #0 copy(x[0..128], x_tile) in scope 2
                 #1 copy(x_tile, y[0..128]) in scope 2
         "#]],

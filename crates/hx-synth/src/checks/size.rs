@@ -8,9 +8,11 @@ use hx_tile::{
     registers_of,
 };
 
+use crate::choices::roles::role_registers;
 use crate::constraints::component::UNKNOWN_TRIPS;
 use crate::cost;
 use crate::failure::{Failure, FailureKind};
+use crate::solve::rounds::in_rounds;
 
 /// Limit on the bytes of one register tensor in one thread: twice the 255 registers that a thread can have, so no program that
 /// runs well is rejected.
@@ -27,24 +29,27 @@ const SHARED_TIMES: i64 = 16;
 /// # Errors
 /// `Registers` or `Resource` for the first such tensor.
 pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
+    let roles = role_registers(program);
     for id in program.tensor_ids() {
         let tensor = program.tensor(id);
         match &tensor.kind {
-            TensorKind::Register { .. } => register(program, id, tensor)?,
+            TensorKind::Register { .. } => {
+                register(program, registers_of_a_thread(program, &roles, tensor.scope), id, tensor)?;
+            }
             TensorKind::Shared { .. } => shared(id, tensor, program.target)?,
         }
     }
     Ok(())
 }
 
-fn register(program: &TileProgram, id: TensorId, tensor: &Tensor) -> Result<(), Failure> {
+/// Rejects a register tensor that is too large for threads with `most` registers.
+fn register(program: &TileProgram, most: i64, id: TensorId, tensor: &Tensor) -> Result<(), Failure> {
     let target = program.target;
     let threads = i64::from(program.threads_holding(id).max(1));
     if bytes(tensor).is_some_and(|bytes| bytes / threads <= THREAD_BYTES) {
         return Ok(());
     }
     let Tensor { name, dtype, shape, .. } = tensor;
-    let most = registers_of_a_thread(program, tensor.scope);
     let kind = program.scope(tensor.scope).kind.name();
     let (message, text) = match bytes(tensor) {
         Some(bytes) => (
@@ -73,6 +78,8 @@ pub(crate) struct Together(Vec<LiveSet>);
 struct LiveSet {
     /// The threads that hold the tensors.
     scope: ScopeId,
+    /// The registers that each of them has.
+    most: i64,
     trips: f64,
     tensors: Vec<TensorId>,
 }
@@ -82,11 +89,12 @@ impl Together {
         let ops = program.ops(UNKNOWN_TRIPS);
         let trips: BTreeMap<OpId, f64> = ops.iter().map(|(op, trips)| (op.id, *trips)).collect();
         let across = LiveTensors::of(program).across.into_iter();
-        let of = |LiveAcross { op, scope, tensors }: LiveAcross<'_>| LiveSet {
-            scope,
-            trips: trips[&op.id],
-            tensors,
+        let roles = role_registers(program);
+        let set = |scope, trips, tensors| {
+            let most = registers_of_a_thread(program, &roles, scope);
+            LiveSet { scope, most, trips, tensors }
         };
+        let of = |LiveAcross { op, scope, tensors }: LiveAcross<'_>| set(scope, trips[&op.id], tensors);
         let mut live: Vec<LiveSet> = across.map(of).collect();
         let is_part = |op: &Op, tensor: &TensorId| {
             let loaded = matches!(&op.kind, OpKind::Copy { src, .. } if src.register() != Some(*tensor));
@@ -96,11 +104,7 @@ impl Together {
         for (op, _) in ops {
             whole.extend(op.kind.registers().into_iter().filter(|tensor| !is_part(op, tensor)));
         }
-        let alone = |tensor: TensorId| LiveSet {
-            scope: program.tensor(tensor).scope,
-            trips: 1.0,
-            tensors: vec![tensor],
-        };
+        let alone = |tensor: TensorId| set(program.tensor(tensor).scope, 1.0, vec![tensor]);
         live.extend(whole.into_iter().map(alone));
         Together(live)
     }
@@ -118,8 +122,7 @@ impl Together {
     pub(crate) fn spills(&self, program: &TileProgram, values: &dyn Fn(TensorId) -> Option<i64>) -> f64 {
         let registers = |t: &TensorId| values(*t).map_or(0, |values| registers_of(program, *t, values));
         let over = |live: &LiveSet| {
-            let most = registers_of_a_thread(program, live.scope);
-            let over = live.tensors.iter().map(registers).sum::<i64>() - most;
+            let over = live.tensors.iter().map(registers).sum::<i64>() - live.most;
             let threads = program.scope(live.scope).threads;
             if over > 0 { live.trips * cost::spill(program.target, threads, over) } else { 0.0 }
         };
@@ -132,19 +135,22 @@ pub const SPARE_REGISTERS: i64 = 16;
 
 /// Reports whether each register tensor, dealt evenly, fits the registers of a thread and leaves [`SPARE_REGISTERS`].
 pub fn fits_registers(program: &TileProgram) -> bool {
+    let program = &in_rounds(program);
+    let roles = role_registers(program);
     program.tensor_ids().filter(|id| program.tensor(*id).is_register()).all(|id| {
-        let most = registers_of_a_thread(program, program.tensor(id).scope) - SPARE_REGISTERS;
+        let most = registers_of_a_thread(program, &roles, program.tensor(id).scope) - SPARE_REGISTERS;
         let threads = i64::from(program.threads_holding(id).max(1));
         bytes(program.tensor(id)).is_some_and(|bytes| registers(bytes, threads) <= most)
     })
 }
 
 /// Returns the registers that a thread of a scope can have: those of its role, or its share in a block of this program's threads.
-pub fn registers_of_a_thread(program: &TileProgram, scope: ScopeId) -> i64 {
+/// `roles` are the [`Solution::role_registers`](hx_tile::Solution::role_registers).
+pub fn registers_of_a_thread(program: &TileProgram, roles: &BTreeMap<ScopeId, u32>, scope: ScopeId) -> i64 {
     let limits = &program.target.limits;
-    if let Some(role) = program.roles().iter().find(|role| role.scope == scope) {
+    if program.roles().iter().any(|role| role.scope == scope) {
         let at_entry = limits.registers_at_entry(program.block_threads());
-        return i64::from(role.registers.unwrap_or(at_entry).min(limits.registers_per_thread));
+        return i64::from(roles.get(&scope).copied().unwrap_or(at_entry).min(limits.registers_per_thread));
     }
     i64::from(limits.registers_per_thread)
         .min(i64::from(limits.registers) / i64::from(program.block_threads().max(1)))

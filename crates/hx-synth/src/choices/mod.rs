@@ -2,6 +2,7 @@
 
 pub(crate) mod conversion;
 pub(crate) mod resident;
+pub(crate) mod roles;
 pub(crate) mod stream;
 
 use std::collections::BTreeMap;

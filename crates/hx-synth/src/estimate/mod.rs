@@ -331,7 +331,8 @@ impl<'p> Estimator<'p> {
         let across = LiveTensors::of(self.program).across;
         let here = across.iter().filter(|live| live.scope == scope);
         let most = here.map(|live| live.tensors.iter().map(words).sum::<i64>()).max().unwrap_or(0);
-        [most + self.program.target.costs().role_registers, registers_of_a_thread(self.program, scope)]
+        let has = registers_of_a_thread(self.program, &self.solution.role_registers, scope);
+        [most + self.program.target.costs().role_registers, has]
     }
 
     /// Returns the number of blocks that run on a multiprocessor at the same time.

@@ -7,6 +7,7 @@ use hx_tile::{OpId, OpKind, TileProgram};
 use crate::anchor::descriptor::is_possible;
 use crate::anchor::gemm::Gemm;
 use crate::edits::{Edits, Load};
+use crate::solve::rounds::cuts;
 
 /// The means that a run of the solver may use.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +26,8 @@ impl Means {
 /// The products that read B by descriptor; `true` for a product whose A is loaded into registers.
 type ByDescriptor = BTreeMap<OpId, bool>;
 
-/// Returns the program with loads of all operands in shared memory, so that every product reads registers. Failures, conflicts and
-/// constraints are those of this program.
+/// Returns the program with rounds of copies, and with loads of all operands in shared memory, so that every product reads registers.
+/// Failures, conflicts and constraints are those of this program.
 pub fn loaded(program: &TileProgram) -> TileProgram {
     loads_except(program, &ByDescriptor::new()).loaded(program).into_owned()
 }
@@ -60,7 +61,7 @@ pub(crate) fn routes(program: &TileProgram, by_descriptor: bool) -> Vec<Edits> {
     routes
 }
 
-/// Returns the loads of the operands in shared memory, except for those that products read by descriptor.
+/// Returns the rounds of copies, and the loads of the operands in shared memory, except for those that products read by descriptor.
 fn loads_except(program: &TileProgram, by_descriptor: &ByDescriptor) -> Edits {
     let mut loads = Vec::new();
     for (op, _) in program.ops(1.0) {
@@ -71,5 +72,5 @@ fn loads_except(program: &TileProgram, by_descriptor: &ByDescriptor) -> Edits {
         let loaded = staged.map(|(operand, _)| operand).filter(|operand| is_loaded(*operand));
         loads.extend(loaded.map(|operand| Load { gemm: op.id, operand }));
     }
-    Edits { loads, ..Edits::default() }
+    Edits { cuts: cuts(program), loads, ..Edits::default() }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod family;
 pub(crate) mod loads;
+pub(crate) mod rounds;
 pub(crate) mod second;
 pub(crate) mod solved;
 pub(crate) mod solver;
@@ -15,7 +16,7 @@ use hx_tile::{Demand, Op, OpId, OpKind, Solution, TileProgram};
 
 use crate::checks::size::Together;
 use crate::checks::{convertible, crossing, pipes, size};
-use crate::choices::resident;
+use crate::choices::{resident, roles};
 use crate::constraints::System;
 use crate::cost::floor;
 use crate::edits::{Edits, Move};
@@ -131,8 +132,8 @@ impl<'r> Run<'r> {
     /// # Errors
     /// `Cancelled` if the caller cancelled.
     fn others(&self, routed: &Routed) -> Result<Vec<Solved>, Failure> {
-        let Edits { loads, moves, .. } = &routed.solved.edits;
-        let route = Edits { loads: loads.clone(), ..Edits::default() };
+        let Edits { cuts, loads, moves, .. } = &routed.solved.edits;
+        let route = Edits { cuts: cuts.clone(), loads: loads.clone(), ..Edits::default() };
         let loaded = route.loaded(self.program);
         let solver = Solver::new(&loaded, &self.pool, self.cancelled);
         let solver = solver.in_boxes(self.means.in_boxes);
@@ -159,9 +160,10 @@ pub(crate) fn is_reached(floor: f64, cost: f64) -> bool {
 /// Rejects programs that no search can solve.
 ///
 /// # Errors
-/// The first failure that the pins, scopes, sizes, pipelines or element types of the program cause.
+/// The first failure that the pins, roles, scopes, sizes, pipelines or element types of the program cause.
 fn check(program: &TileProgram) -> Result<(), Failure> {
     shared::check_pins(program)?;
+    roles::check(program)?;
     crossing::check(program)?;
     size::check(program)?;
     pipes::check(program)?;
@@ -208,16 +210,17 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Returns the solved program, with the cost of each operation and the blocks that should run together.
-    /// `loaded` is the source with the loads of a route.
+    /// Returns the solved program, with the cost of each operation, the blocks that should run together, and the registers of roles.
+    /// `loaded` is the source with the rounds and loads of a route.
     pub(crate) fn solved(self, loaded: &TileProgram, route: &Edits) -> Solved {
         let program = self.edits.apply(loaded).into_owned();
         let costs = estimate::costs(&program, &self.solution);
         let resident_blocks = resident::blocks(&program, &self.solution);
-        let edits = Edits { loads: route.loads.clone(), ..self.edits };
+        let role_registers = roles::role_registers(&program);
+        let edits = Edits { cuts: route.cuts.clone(), loads: route.loads.clone(), ..self.edits };
         Solved {
             program: Arc::new(program),
-            solution: Solution { costs, resident_blocks, ..self.solution },
+            solution: Solution { costs, resident_blocks, role_registers, ..self.solution },
             edits,
         }
     }

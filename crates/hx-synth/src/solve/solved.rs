@@ -1,15 +1,16 @@
 //! The result of the solver: the program with all that the solver added, and the choices about it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hx_tile::{OpId, OpKind, Solution, TensorId, TileProgram};
+use hx_tile::{OpId, OpKind, Origin, Solution, TensorId, TileProgram};
 
-use crate::edits::{Edits, Move};
+use crate::edits::{Chunks, Edits, Move};
 
 /// A solved program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solved {
-    /// The program with its loads and moves as operations. Tensors and operations of the source keep their numbers.
+    /// The program with its rounds of copies, loads and moves as operations. Tensors and operations of the source keep their numbers.
     pub program: Arc<TileProgram>,
     /// A layout for every tensor of the program, and an instruction for every operation.
     pub solution: Solution,
@@ -17,17 +18,22 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// Returns a program with the same loads and moves. It has the operations of the source, perhaps in another order.
+    /// Returns a program with the same rounds, loads and moves. It has the operations of the source, perhaps in another order.
     pub fn edited(&self, source: &TileProgram) -> TileProgram {
         self.edits.apply(source).into_owned()
     }
 
-    /// Returns the source with the loads, but without the moves.
+    /// Returns the source with the rounds of copies and the loads, but without the moves.
     pub fn loaded(&self, source: &TileProgram) -> Arc<TileProgram> {
         if self.edits.moves.is_empty() && self.edits.exchanges.is_empty() {
             return Arc::clone(&self.program);
         }
         Arc::new(self.edits.loaded(source).into_owned())
+    }
+
+    /// Returns the copies between two memories that move in rounds, by their origin.
+    pub fn rounds(&self) -> BTreeMap<Origin, &Chunks> {
+        self.edits.cuts.iter().map(|cut| (cut.origin, &cut.chunks)).collect()
     }
 
     /// Returns the number of moves.
@@ -47,10 +53,10 @@ impl Solved {
         Some((at.at, tensor))
     }
 
-    /// Returns the source with the loads, and with the move of [`Solved::moved_before`] as an operation.
+    /// Returns the source with the rounds and loads, and with the move of [`Solved::moved_before`] as an operation.
     pub fn with_move(&self, source: &TileProgram, op: OpId) -> Option<TileProgram> {
         let (own, _) = self.move_of(op)?;
-        let edits = Edits { loads: self.edits.loads.clone(), moves: vec![own], exchanges: Vec::new() };
+        let edits = Edits { moves: vec![own], exchanges: Vec::new(), ..self.edits.clone() };
         Some(edits.apply(source).into_owned())
     }
 

@@ -83,10 +83,10 @@ pub fn lower(
     let (counters, of_counters) = counter::counters(program, solution, barriers.len() as u32);
     barriers.extend(of_counters);
     let Lowering { arrays, temporaries, buffers, scratch, maps, log, .. } = lowering;
-    let registers = arrays.keys().map(|t| array(program, solution, *t));
-    let temporaries = temporaries.keys().flat_map(|op| temporaries::of(program, solution, *op).arrays);
-    let shared = buffers.keys().map(|t| buffer(program, solution, *t));
-    let scratch = scratch.keys().flat_map(|op| temporaries::of(program, solution, *op).buffers);
+    let registers = numbered(&arrays).map(|t| array(program, solution, t));
+    let temporaries = numbered(&temporaries).flat_map(|op| temporaries::of(program, solution, op).arrays);
+    let shared = numbered(&buffers).map(|t| buffer(program, solution, t));
+    let scratch = numbered(&scratch).flat_map(|op| temporaries::of(program, solution, op).buffers);
     let slots = sum::buffers(program, solution);
     let shared: Vec<SharedBuffer> = shared.chain(scratch).chain(slots).collect();
     fences::place(&mut body, &shared, &maps);
@@ -201,6 +201,13 @@ struct Lowering<'p> {
     poll: &'p dyn Fn(),
 }
 
+/// Returns the keys of a map in the order of their numbers.
+fn numbered<K: Copy, N: Ord>(numbers: &BTreeMap<K, N>) -> impl Iterator<Item = K> {
+    let mut all: Vec<(&K, &N)> = numbers.iter().collect();
+    all.sort_by_key(|(_, number)| *number);
+    all.into_iter().map(|(key, _)| *key)
+}
+
 impl<'p> Lowering<'p> {
     fn new(
         program: &'p TileProgram,
@@ -212,7 +219,9 @@ impl<'p> Lowering<'p> {
         let unloaded = program.unloaded();
         let numbered = |by: Allocation| {
             let is_of = |t: &TensorId| program.tensor(*t).allocation() == by && !unloaded.contains(t);
-            program.tensor_ids().filter(is_of).zip(0u32..).collect::<Vec<_>>().into_iter()
+            let mut all: Vec<TensorId> = program.tensor_ids().filter(is_of).collect();
+            all.sort_by_key(|tensor| program.tensor_order(*tensor));
+            all.into_iter().zip(0u32..)
         };
         let pipes = pipe::Pipes::new(program, solution);
         let facts = program.scopes.iter().map(|scope| {
@@ -231,7 +240,9 @@ impl<'p> Lowering<'p> {
         let (mut next_array, mut next_buffer) = (arrays.len() as u32, buffers.len() as u32);
         let all = program.ops(1.0).into_iter();
         let sums = all.filter(|(op, _)| matches!(op.kind, OpKind::ClusterSum { .. })).map(|(op, _)| op.id);
-        let ops: BTreeSet<OpId> = solution.choices.keys().copied().chain(sums).collect();
+        let mut ops: Vec<OpId> = solution.choices.keys().copied().chain(sums).collect();
+        ops.sort_by_key(|op| program.op_order(*op));
+        ops.dedup();
         for op in &ops {
             let own = temporaries::of(program, solution, *op);
             let (count, buffers) = (own.arrays.len() as u32, own.buffers.len() as u32);

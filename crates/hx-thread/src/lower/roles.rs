@@ -18,7 +18,7 @@ impl Lowering<'_> {
         body.extend(self.stmts(&role.body)?);
         Ok(Role {
             scope: role.scope,
-            registers: role.registers,
+            registers: self.solution.role_registers.get(&role.scope).copied(),
             index: role.index.clone(),
             lanes: lanes(self.program, self.solution, role.scope),
             body,

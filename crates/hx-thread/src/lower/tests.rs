@@ -6,8 +6,8 @@ use hx_index::{Expr, Facts, Symbol};
 use hx_target::SwizzleMode;
 use hx_tile::{
     Base, Constant, Control, Counter, CounterId, GridAxis, Leaf, Op, OpId, OpKind, Origin, Param, ParamId,
-    Role, Rounds, Scope, ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TensorParam,
-    TileProgram, View, ViewMode,
+    Role, RoleKind, Rounds, Scope, ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind,
+    TensorParam, TileProgram, View, ViewMode,
 };
 
 use super::{LowerError, lower};
@@ -298,7 +298,7 @@ fn drawn() -> TileProgram {
         let body = vec![Stmt::Leaf(Leaf::Op(Op { id: OpId(scope.0 - 1), kind, scope, origin: Origin(1) }))];
         let rounds = Rounds::Drawn { counter: CounterId(0), scope, origin: Origin(2) };
         let body = vec![Stmt::Control(Control::For { var: var.clone(), rounds, body })];
-        Role { scope, registers: None, index, body }
+        Role { scope, kind: RoleKind::Consumer, registers: None, index, body }
     };
     TileProgram {
         name: "drawn".into(),

@@ -4,8 +4,9 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Control, GridAxis, Leaf, Op, OpId, OpKind, Operand, Origin, ParamId, Pipe, PipeId, Role, Rounds,
-    Scope, ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, Turns, TurnsId, View,
+    Base, Control, GridAxis, Leaf, Op, OpId, OpKind, Operand, Origin, ParamId, Pipe, PipeId, Role, RoleKind,
+    Rounds, Scope, ScopeId, ScopeKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, TileProgram, Turns,
+    TurnsId, View,
 };
 
 use super::super::{Kind, verdict};
@@ -117,7 +118,8 @@ fn product(each: bool, keep: impl Fn(&OpKind) -> bool) -> TileProgram {
         consumer.extend(ops(2, [OpKind::Sync(SyncOp::Skip { pipe: PIPE, count: &group * &steps })]));
     }
     consumer.push(repeat("w", if each { mine } else { rounds.clone() }, tile));
-    let role = |scope: u32, index, body| Role { scope: ScopeId(scope), registers: None, index, body };
+    let role =
+        |scope: u32, kind, index, body| Role { scope: ScopeId(scope), kind, registers: None, index, body };
     let producer = vec![repeat("w", rounds, vec![repeat("k", steps, ops(1, fill))])];
     let scope = |kind, first, threads, groups| Scope { kind, first, threads, groups };
     let consumers = match each {
@@ -136,8 +138,8 @@ fn product(each: bool, keep: impl Fn(&OpKind) -> bool) -> TileProgram {
         pipes: vec![Pipe { name: "pipe".into(), stages: 4, readers: each.then_some(1), origin: Origin(0) }],
         turns: vec![Turns { name: "turn".into(), scope: ScopeId(2), origin: Origin(0) }],
         body: vec![Stmt::Control(Control::Roles(vec![
-            role(1, None, producer),
-            role(2, each.then(|| var("g")), consumer),
+            role(1, RoleKind::Producer, None, producer),
+            role(2, RoleKind::Consumer, each.then(|| var("g")), consumer),
         ]))],
         ..TileProgram::default()
     };

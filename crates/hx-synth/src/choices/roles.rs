@@ -1,0 +1,51 @@
+//! Decides the registers of the threads of each role.
+
+use std::collections::BTreeMap;
+
+use hx_target::{Feature, RegisterError, Share, share_registers};
+use hx_tile::{Role, RoleKind, ScopeId, TileProgram};
+
+use crate::failure::{Failure, FailureKind};
+
+/// Returns the registers of each thread of the roles whose threads do not keep those of the launch. Roles keep the number that the
+/// source gives them, and share the rest by [`share_registers`]. The map is empty if the source asks for more than the launch gives.
+pub fn role_registers(program: &TileProgram) -> BTreeMap<ScopeId, u32> {
+    let roles = program.roles();
+    let at_entry = program.target.limits.registers_at_entry(program.block_threads());
+    let shares = shares(program).unwrap_or_default();
+    let of = roles.iter().map(|role| role.scope).zip(shares);
+    of.filter(|(_, registers)| *registers != at_entry).collect()
+}
+
+/// Rejects a program that gives its roles more registers than a launch gives the block.
+///
+/// # Errors
+/// `Registers` for such a program.
+pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
+    let describe = |RegisterError { wanted, given, .. }| {
+        let message = format!(
+            "found {wanted} registers for one thread of each group of the roles, expected at most {given}"
+        );
+        Failure::new(FailureKind::Registers, message)
+    };
+    shares(program).map(|_| ()).map_err(describe)
+}
+
+/// Returns the registers of a thread of each role, in their order.
+///
+/// # Errors
+/// If the roles need more registers than the block has.
+fn shares(program: &TileProgram) -> Result<Vec<u32>, RegisterError> {
+    let (roles, limits) = (program.roles(), &program.target.limits);
+    // Threads that cannot pass registers on keep those of the launch. A target that lacks roles with given numbers is refused before.
+    let is_open = roles.iter().all(|role| role.registers.is_none());
+    if roles.is_empty() || (is_open && !program.target.has(Feature::RoleRegisters)) {
+        return Ok(vec![limits.registers_at_entry(program.block_threads()); roles.len()]);
+    }
+    let share = |role: &Role| {
+        let scope = program.scope(role.scope);
+        let groups = scope.groups * scope.threads / limits.group;
+        Share { groups, producer: role.kind == RoleKind::Producer, given: role.registers }
+    };
+    share_registers(limits, &roles.iter().map(share).collect::<Vec<Share>>())
+}
