@@ -62,7 +62,7 @@ pub fn verify_polled(
     solution: &Solution,
     poll: &dyn Fn(),
 ) -> Vec<Violation> {
-    let compared = rounds::as_solved(source, program).and_then(|cut| edits::only_add(&cut, program));
+    let compared = rounds::as_solved(source, program, poll).and_then(|cut| edits::only_add(&cut, program));
     if let Err(message) = compared {
         return vec![Violation { op: None, message }];
     }

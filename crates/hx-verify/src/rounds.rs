@@ -15,18 +15,19 @@ use hx_tile::{
 
 use crate::Checked;
 
-/// Returns the source with copies in the rounds of the solved program.
+/// Returns the source with copies in the rounds of the solved program. Polls for each chunk.
 ///
 /// # Errors
 /// If the rounds of a copy do not move each element of its tile once.
 pub(crate) fn as_solved<'p>(
     source: &'p TileProgram,
     solved: &TileProgram,
+    poll: &dyn Fn(),
 ) -> Result<Cow<'p, TileProgram>, String> {
     if source.passing.is_empty() {
         return Ok(Cow::Borrowed(source));
     }
-    let mut cutting = Cutting { source, solved, cut: source.clone(), new: New::of(source, solved) };
+    let mut cutting = Cutting { source, solved, cut: source.clone(), new: New::of(source, solved), poll };
     cutting.cut.body = cutting.body(&source.body)?;
     Ok(Cow::Owned(cutting.cut))
 }
@@ -77,6 +78,7 @@ struct Cutting<'p> {
     /// The source with the cuts so far.
     cut: TileProgram,
     new: New,
+    poll: &'p dyn Fn(),
 }
 
 /// A part of the tile of a copy: its views in the two memories.
@@ -179,9 +181,8 @@ impl Cutting<'_> {
         if tile != passage.tile {
             self.cut.rests.push(Rest {
                 ops: ops.iter().copied().zip(passage.ops()).map(|(own, of)| [own, of.id]).collect(),
-                tensors: BTreeMap::from([(tile, passage.tile), (stored, passage.stored)])
+                tensors: BTreeSet::from([[tile, passage.tile], [stored, passage.stored]])
                     .into_iter()
-                    .map(|(own, of)| [own, of])
                     .collect(),
             });
         }
@@ -227,7 +228,7 @@ impl Cutting<'_> {
         let mut values = BTreeMap::new();
         let mut wanted = pairs([passage.from, passage.to], &values);
         let mut found = Vec::new();
-        run(rounds, &mut values, &mut found);
+        run(rounds, &mut values, self.poll, &mut found);
         wanted.sort_unstable();
         found.sort_unstable();
         if wanted == found {
@@ -256,19 +257,20 @@ impl Names {
 type Moved = [Vec<i64>; 2];
 
 /// Collects the elements that the copies of some rounds move.
-fn run(stmts: &[Stmt], values: &mut BTreeMap<Symbol, i64>, out: &mut Vec<Moved>) {
+fn run(stmts: &[Stmt], values: &mut BTreeMap<Symbol, i64>, poll: &dyn Fn(), out: &mut Vec<Moved>) {
     let mut from = None;
     for stmt in stmts {
         if let Stmt::Control(Control::For { var, rounds, body }) = stmt {
             for value in 0..rounds.count().unwrap_or(0) {
                 values.insert(var.clone(), value);
-                run(body, values, out);
+                run(body, values, poll, out);
             }
             values.remove(var);
         }
         match stmt.op().map(|op| &op.kind) {
             Some(OpKind::Copy { src, dst }) if dst.register().is_some() => from = Some(src),
             Some(OpKind::Copy { dst, .. }) => {
+                poll();
                 out.extend(from.take().into_iter().flat_map(|from| pairs([from, dst], values)));
             }
             Some(_) | None => {}
