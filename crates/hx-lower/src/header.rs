@@ -3,8 +3,8 @@
 use hx_base::codes;
 use hx_dtype::{Class, DType};
 use hx_hir::{
-    ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, Resolution,
-    Stmt, StmtKind, TypeRef, TypeRefId, kernel_signature, signature_names,
+    ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, MemorySpace,
+    Resolution, Stmt, StmtKind, TypeRef, TypeRefId, kernel_signature, signature_names,
 };
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
@@ -168,7 +168,11 @@ impl<'db> Lowering<'db> {
             );
             return Err(self.report(error));
         };
-        if matches!(space, Some(hx_hir::MemorySpace::Shared | hx_hir::MemorySpace::Register)) {
+        let is_elsewhere = space.is_some_and(|space| match space {
+            MemorySpace::Shared | MemorySpace::Register => true,
+            MemorySpace::Global => false,
+        });
+        if is_elsewhere {
             let message = format!("`{name}` is a kernel parameter, so it is in global memory");
             let error = LowerError::new(&codes::WRONG_MEMORY, place, message);
             return Err(self.report(error));

@@ -263,7 +263,10 @@ impl<'db> Lowering<'db> {
     pub(crate) fn record_binder(&mut self, pat: PatId, value: &Value) {
         match value {
             Value::Tensor(Tensor { view, fresh: true, .. }) => {
-                let (Base::Register(id) | Base::Shared(id)) = view.base else { return };
+                let id = match view.base {
+                    Base::Register(id) | Base::Shared(id) => id,
+                    Base::Global(_) => return,
+                };
                 let binder = self.origin_at(self.place_at(ItemPart::Pat(pat)));
                 self.output.set_binder(id, binder);
             }

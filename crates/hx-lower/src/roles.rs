@@ -241,8 +241,10 @@ impl Lowering<'_> {
         kind: TensorKind,
         view: &mut SymView,
     ) -> (Vec<i64>, TensorKind) {
-        let (Some(group), TensorKind::Shared { pinned }) = (self.scopes.group(), &kind) else {
-            return (shape, kind);
+        let Some(group) = self.scopes.group() else { return (shape, kind) };
+        let pinned = match &kind {
+            TensorKind::Shared { pinned } => pinned,
+            TensorKind::Register { .. } => return (shape, kind),
         };
         let groups = i64::from(self.scopes.get(self.scopes.here()).groups);
         let pinned = pinned.as_ref().and_then(|pinned| repeated(pinned, groups));
