@@ -29,6 +29,7 @@ mod passage;
 mod pipe;
 mod products;
 mod program;
+mod rest;
 mod scope;
 mod solution;
 mod sums;
@@ -54,13 +55,14 @@ pub use liveness::{LiveAcross, LiveRanges, LiveTensors, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use operand::{LoadIds, Operand};
 pub use order::Order;
-pub use passage::{Passage, Rest};
+pub use passage::Passage;
 pub use pipe::{BARRIER_BYTES, Pipe, stages_held};
 pub use products::{Products, Queue, Touched};
 pub use program::{
     Control, GridAxis, Leaf, Op, OpKind, Param, Requirement, Role, RoleKind, Stmt, Tensor, TensorKind,
     TensorParam, TileProgram, Turns,
 };
+pub use rest::Rest;
 pub use scope::{Scope, ScopeId, ScopeKind, barriers_of};
 pub use solution::{
     Across, BulkChoice, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice,

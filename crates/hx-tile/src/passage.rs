@@ -32,9 +32,12 @@ impl<'p> Passage<'p> {
         let OpKind::Copy { src: from, dst } = &load.kind else { return None };
         let tile = dst.register().filter(|tile| program.passing.contains(tile))?;
         let next = op(1)?;
-        let (cast, stored) = match next.kind {
-            OpKind::Cast { dst, src } if src == tile => (Some(next), dst),
-            _ => (None, tile),
+        let (cast, stored) = if let OpKind::Cast { dst, src } = next.kind
+            && src == tile
+        {
+            (Some(next), dst)
+        } else {
+            (None, tile)
         };
         let store = if cast.is_some() { op(2)? } else { next };
         let OpKind::Copy { src, dst: to } = &store.kind else { return None };
@@ -46,15 +49,6 @@ impl<'p> Passage<'p> {
     pub fn ops(&self) -> impl Iterator<Item = &'p Op> {
         [Some(self.load), self.cast, Some(self.store)].into_iter().flatten()
     }
-}
-
-/// The last chunk of a copy in rounds, which has fewer elements than the others: what a solved program repeats for it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Rest {
-    /// The operations on the chunk, each with the one of the source that it repeats.
-    pub ops: Vec<[OpId; 2]>,
-    /// The register tensors of the chunk, each with the one of the source in whose place it is.
-    pub tensors: Vec<[TensorId; 2]>,
 }
 
 impl TileProgram {
