@@ -52,6 +52,7 @@ macro_rules! family {
 mod host;
 mod layouts;
 mod names;
+mod performance;
 mod sync;
 mod syntax;
 mod targets;
@@ -60,6 +61,7 @@ mod types;
 pub use host::*;
 pub use layouts::*;
 pub use names::*;
+pub use performance::*;
 pub use sync::*;
 pub use syntax::*;
 pub use targets::*;
@@ -74,6 +76,7 @@ pub static FAMILIES: &[&Family] = &[
     &sync::FAMILY,
     &targets::FAMILY,
     &host::FAMILY,
+    &performance::FAMILY,
 ];
 
 #[cfg(test)]

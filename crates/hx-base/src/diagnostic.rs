@@ -13,16 +13,19 @@ pub enum Severity {
     Error,
     /// The program runs, but probably not as intended.
     Warning,
+    /// The program is right and takes more time than it has to.
+    Performance,
     /// Information for the author.
     Note,
 }
 
 impl Severity {
-    /// Returns `error`, `warning` or `note`.
+    /// Returns `error`, `warning`, `performance` or `note`.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Performance => "performance",
             Severity::Note => "note",
         }
     }

@@ -165,14 +165,15 @@ fn same(one: &Solved, other: &Solved) -> bool {
 
 /// A width of a copy in bytes, the change that leads to it, and the estimated cycles of a block with that change.
 #[derive(Debug, Clone, PartialEq)]
-struct Width {
-    bytes: u32,
-    cycles: f64,
-    change: WidthChange,
+pub(crate) struct Width {
+    pub(crate) bytes: u32,
+    pub(crate) cycles: f64,
+    pub(crate) change: WidthChange,
 }
 
+/// A change of a program that makes an access wider or narrower.
 #[derive(Debug, Clone, PartialEq)]
-enum WidthChange {
+pub(crate) enum WidthChange {
     /// Pin these tensors to these layouts.
     Pins(Vec<(TensorId, ComposedLayout)>),
     /// Give the operation a rearranged copy of the tensor.
@@ -235,8 +236,26 @@ pub fn staging(db: &dyn Db, instance: Instance<'_>, op: OpId) -> Option<Staging>
     Some(Staging { tensor: program.tensor(tensor).name.clone(), bytes, cycles })
 }
 
+impl WidthChange {
+    /// Describes the change in the imperative.
+    pub(crate) fn text(&self, program: &TileProgram) -> String {
+        match self {
+            WidthChange::Pins(pins) => {
+                let pin = |(id, layout): &(TensorId, ComposedLayout)| {
+                    format!("`{}` to `{}`", program.tensor(*id).name, crate::unsolved::written(layout))
+                };
+                format!("pin {}", pins.iter().map(pin).collect::<Vec<_>>().join(" and "))
+            }
+            WidthChange::Rearranged(user, tensor) => {
+                let user = program.op(*user).map_or("operation", |op| op.kind.name());
+                format!("rearrange `{}` for the `{user}`", program.tensor(*tensor).name)
+            }
+        }
+    }
+}
+
 /// Returns the words of the title for a change, and its edits; `None` if the source text has no such edit.
-fn written(places: &Places<'_>, lowered: &Lowered, change: &WidthChange) -> Option<(String, Vec<Edit>)> {
+pub(crate) fn written(places: &Places<'_>, lowered: &Lowered, change: &WidthChange) -> Option<(String, Vec<Edit>)> {
     let program = &lowered.program;
     match change {
         WidthChange::Pins(pins) => {
@@ -253,14 +272,14 @@ fn written(places: &Places<'_>, lowered: &Lowered, change: &WidthChange) -> Opti
     }
 }
 
-fn copy_of(solution: &Solution, op: OpId) -> Option<&CopyChoice> {
+pub(crate) fn copy_of(solution: &Solution, op: OpId) -> Option<&CopyChoice> {
     solution.choices.get(&op)?.copy()
 }
 
 /// Returns the other widths that a copy can have, each with the change that leads to it: the widest first, and for one width
 /// the cheapest change first.
 #[salsa::tracked(returns(ref))]
-fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<Width> {
+pub(crate) fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<Width> {
     let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solved(db, instance)) else {
         return Vec::new();
     };

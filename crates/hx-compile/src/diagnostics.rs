@@ -1,11 +1,13 @@
 //! Turns findings about an instance into diagnostics. The stages report operations; this module maps operations to places.
 
+mod accepted;
 mod associative;
 mod calls;
 mod layout;
 mod narrowed;
 mod order;
 mod padding;
+mod performance;
 mod previous;
 mod protocol;
 mod registers;
@@ -53,6 +55,7 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
         }
         Err(stop) => found.extend(places.stop(None, stop)),
     }
+    found.retain(|found| !accepted::is_accepted(db, instance, found));
     sort_diagnostics(db, &mut found);
     found
 }
@@ -126,6 +129,7 @@ fn checked(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) 
         found.extend(narrowed::single_elements(places, lowered, solution));
         found.extend(layout::stopped(places, solution));
         found.extend(order::slower(places));
+        found.extend(performance::notes(places, lowered, solved));
     }
 }
 

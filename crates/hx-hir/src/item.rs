@@ -51,7 +51,7 @@ macro_rules! items {
                 }
 
                 /// Returns the item's own syntax tree, cut out of the file.
-                pub(crate) fn syntax(self, db: &'db dyn Db) -> Option<ast::$node> {
+                pub fn syntax(self, db: &'db dyn Db) -> Option<ast::$node> {
                     ast::$node::cast(SyntaxNode::new_root(self.green(db).0.clone()))
                 }
             }

@@ -3,12 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hx_base::{Diagnostic, SourceFile, codes, sort_diagnostics};
-use hx_compile::{Db, check_file, default_instance, routed_program, violations};
-use hx_hir::{Item, Kernel, file_items, signature_source_map};
+use hx_compile::{Db, check_file, check_front, default_instance, instance_diagnostics, routed_program, violations};
+use hx_hir::{Item, Kernel, Sound, file_items, signature_source_map};
 use hx_target::Target;
 use hx_workspace::Database;
 
+use crate::emit::{EmitError, Overrides, instance, kernels};
 use crate::front::foreign_errors;
+use crate::setup::Setup;
 
 /// Stack of a checking thread, because the compiler's passes recurse into nested expressions. The memory is reserved, not
 /// committed.
@@ -59,6 +61,29 @@ pub fn check(db: &dyn Db, file: SourceFile, target: Target, verify: bool) -> Vec
         sort_diagnostics(db, &mut found);
     }
     found
+}
+
+/// Returns the diagnostics of a file's text, and of instances of its kernels, ordered by place: of the kernel with this name, or of all,
+/// with some compile-time arguments replaced.
+///
+/// # Errors
+/// If there is no such kernel, an override does not fit, or a parameter has no value.
+pub fn check_chosen(
+    db: &dyn Db,
+    file: SourceFile,
+    kernel: Option<&str>,
+    overrides: &Overrides,
+    setup: &Setup,
+) -> Result<Vec<Diagnostic>, EmitError> {
+    let mut found = check_front(db, file);
+    for kernel in kernels(db, file, kernel)? {
+        if Sound::of(db, kernel).is_some() {
+            let instance = instance(db, kernel, overrides, setup)?;
+            found.extend(instance_diagnostics(db, instance).iter().cloned());
+        }
+    }
+    sort_diagnostics(db, &mut found);
+    Ok(found)
 }
 
 fn unsound(db: &dyn Db, kernel: Kernel<'_>, target: Target) -> Vec<Diagnostic> {

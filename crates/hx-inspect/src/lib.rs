@@ -22,7 +22,7 @@ mod timings;
 mod why;
 
 pub use absence::absence_error;
-pub use check::{check, check_all};
+pub use check::{check, check_all, check_chosen};
 pub use emit::{
     COMPILE_LIMIT, EmitError, EmitKind, Emitted, Overrides, compile, emit, instance, kernels, parse_override,
     stopped,

@@ -213,6 +213,7 @@ fn drawn(
     let main = match diagnostic.severity {
         Severity::Error => Color::Red,
         Severity::Warning => Color::Yellow,
+        Severity::Performance => Color::Magenta,
         Severity::Note => Color::Cyan,
     };
     let primary = placed.iter().find(|label| label.is_primary).map_or((0, 0..0), |label| label.span.clone());

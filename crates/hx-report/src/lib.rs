@@ -166,7 +166,7 @@ pub fn write_placeless(
     }
 }
 
-/// Returns the last line of a run: `2 errors, 1 warning`; `None` if there are neither.
+/// Returns the last line of a run: `2 errors, 1 warning, 3 performance notes`; `None` if there are none of these.
 pub fn summary(diagnostics: &[Diagnostic]) -> Option<String> {
     let count = |severity| diagnostics.iter().filter(|d| d.severity == severity).count();
     let part = |n: usize, word: &str| match n {
@@ -174,7 +174,11 @@ pub fn summary(diagnostics: &[Diagnostic]) -> Option<String> {
         1 => Some(format!("1 {word}")),
         _ => Some(format!("{n} {word}s")),
     };
-    let parts = [part(count(Severity::Error), "error"), part(count(Severity::Warning), "warning")];
+    let parts = [
+        part(count(Severity::Error), "error"),
+        part(count(Severity::Warning), "warning"),
+        part(count(Severity::Performance), "performance note"),
+    ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
@@ -189,6 +193,7 @@ fn header(code: &Code, severity: Severity, message: &str, config: Config) -> Str
     let color = match severity {
         Severity::Error => 31,
         Severity::Warning => 33,
+        Severity::Performance => 35,
         Severity::Note => 36,
     };
     let message = text.strip_prefix(&start).unwrap_or(&text);

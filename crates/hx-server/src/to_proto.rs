@@ -49,6 +49,7 @@ pub(crate) fn diagnostic(snapshot: &Snapshot, found: &hx_base::Diagnostic) -> Di
             Severity::Error => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,
             Severity::Note => DiagnosticSeverity::INFORMATION,
+            Severity::Performance => DiagnosticSeverity::HINT,
         }),
         code: Some(NumberOrString::String(found.code.id.to_owned())),
         code_description: code_page(snapshot, found.code),

@@ -16,6 +16,7 @@ mod tune;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hx_base::Severity;
 use hx_base::limits::{bytes, seconds};
 use hx_inspect::DeviceChoice;
 use hx_target::Target;
@@ -202,12 +203,14 @@ pub(crate) struct CheckArgs {
     /// Show a stage of the kernels: tile, constraints, layouts, thread, cuda, ptx or sass.
     #[arg(long, value_name = "STAGE", value_parser = clap::builder::PossibleValuesParser::new(hx_inspect::EmitKind::NAMES))]
     pub emit: Option<String>,
-    /// Show this kernel only.
-    #[arg(long, value_name = "NAME", requires = "emit")]
+    /// Check or show this kernel only.
+    #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
-    /// Replace a compile-time argument of what is shown, as in BM=128, T=bf16 or F=relu.
-    #[arg(long = "set", value_name = "NAME=VALUE", requires = "emit")]
+    /// Replace a compile-time argument of what is checked or shown, as in BM=128, T=bf16 or F=relu.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    #[command(flatten)]
+    pub deny: DenyArgs,
     /// Check every solution by enumeration, independent of how it was found.
     #[arg(long)]
     pub verify: bool,
@@ -220,6 +223,32 @@ pub(crate) struct CheckArgs {
     pub candidate: CandidateArgs,
     #[command(flatten)]
     pub tuned: OnlyTunedArgs,
+}
+
+/// The findings that fail a command, besides errors.
+#[derive(Args, Debug)]
+pub(crate) struct DenyArgs {
+    /// Exit with 1 if there is a finding of this severity.
+    #[arg(long, value_name = "SEVERITY", value_enum)]
+    pub deny: Vec<Denied>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Denied {
+    Warning,
+    Performance,
+}
+
+impl DenyArgs {
+    /// Reports whether a finding fails the command.
+    pub(crate) fn denies(&self, severity: Severity) -> bool {
+        match severity {
+            Severity::Error => true,
+            Severity::Warning => self.deny.contains(&Denied::Warning),
+            Severity::Performance => self.deny.contains(&Denied::Performance),
+            Severity::Note => false,
+        }
+    }
 }
 
 #[derive(Args, Debug)]

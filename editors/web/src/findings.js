@@ -3,7 +3,7 @@
 import { setDiagnostics } from '@codemirror/lint';
 import { inline } from './markdown.js';
 
-const SEVERITIES = { error: 'error', warning: 'warning', note: 'info' };
+const SEVERITIES = { error: 'error', warning: 'warning', performance: 'hint', note: 'info' };
 
 /** Reports whether a finding lies in the page's text, rather than in the standard library. */
 export const isHere = ({ at }) => at.path === undefined;

@@ -1,7 +1,5 @@
 //! HX03xx: layouts.
 
-use crate::Status;
-
 family! {
     "HX03", "layouts", "Layouts";
 
@@ -42,16 +40,23 @@ family! {
 
     /// The operation needs the value in another distribution over threads, so the compiler moves it, by shuffles or through
     /// shared memory. The cost is part of the solution's cost. Write `rearrange(t, auto)` to mark this as intended.
-    REDISTRIBUTION = "HX0305", "redistribution", Warning, "values change hands between threads";
+    REDISTRIBUTION = "HX0305", "redistribution", Performance, "values change hands between threads";
 
-    /// The access moves fewer than 16 bytes a thread, and the message says why: the alignment of the pointer, the
-    /// divisibility of a dimension, or the layout on the other side.
-    NARROW_ACCESS = "HX0306", "narrow-access", Note, "a narrow memory access", Status::Shown { by: "hx layout why" };
+    /// An access moves fewer bytes at a time than its memory allows, so it takes at least twice as many instructions. The note names
+    /// the cause: the alignment of the pointer, the divisibility of a dimension or of a stride, a layout that another operation
+    /// demands of the same register tensor, or the other accesses to the same shared tensor. The widest access moves 16 bytes a thread.
+    ///
+    /// - A condition such as `where n % 8 == 0` lets the compiler rely on a divisor.
+    /// - A load that feeds a `gemm` has the layout of its instruction. By way of a `shared_tensor`, or of `rearrange(t, auto)`, it is
+    ///   wide.
+    /// - A second shared tensor with the same writes serves reads that no layout of the first one makes wide.
+    ///
+    /// Where a change was solved and takes fewer cycles, it is offered as a fix or in the help. Accesses that take less than a twentieth
+    /// of the kernel's time have no note.
+    NARROW_ACCESS = "HX0306", "narrow-access", Performance, "a memory access is narrower than its memory allows";
 
-    /// The search for layouts fell short, for one of two reasons. It stopped at its budget: the solution is valid, and a
-    /// cheaper one may exist among the candidates that the message counts. Or it found no layout of a shared tensor in which
-    /// all accesses are as wide as each would be alone, and some move single elements: the message counts them. If a second
-    /// shared tensor with the same writes, for the narrow reads, was solved and takes fewer cycles, the help suggests it.
+    /// The search for layouts stopped at its budget: the solution is valid, and a cheaper one may exist among the candidates that the
+    /// message counts.
     SEARCH_STOPPED = "HX0307", "search-stopped", Note, "the search for layouts stopped short";
 
     /// The independent checker rejected the compiler's own solution. This is an error of the compiler; nothing was built.
@@ -61,7 +66,7 @@ family! {
     /// The target has matrix instructions for the types of this product, but none fits it, so threads multiply element by
     /// element, many times slower. The notes name the requirement of each instruction: most often that K of the tile is a
     /// multiple of its steps. Elements of a tile beyond the edge of a tensor are zeros, so a larger K computes the same.
-    SCALAR_PRODUCT = "HX0309", "scalar-product", Note, "a product without matrix instructions";
+    SCALAR_PRODUCT = "HX0309", "scalar-product", Performance, "a product without matrix instructions";
 
     /// A tile reaches beyond an edge of its tensor, and the elements there have a part in a result. They are 0, or what `pad:` of
     /// the view says, and every operation on the tile computes with them: after `exp` they are 1, after `t - mean` they are anything.

@@ -82,7 +82,10 @@ family! {
     /// ```
     UNUSED_NAME = "HX0106", "unused-name", Warning, "a name that nothing uses";
 
-    /// The compiler does not know the attribute, which would silently have no effect.
+    /// The compiler does not know the attribute, or the attribute has arguments without a meaning, so it would silently have no effect.
+    ///
+    /// `#[unroll]` and `#[peel]` stand before a `for`. `#[accept("narrow-access", "the reason")]` stands before a statement, a `kernel`
+    /// or a `fn`, names a performance note by its name or number, and says why it is accepted there.
     ///
     /// ```hx fails
     /// #[inline]

@@ -302,7 +302,7 @@ family! {
     ///     copy(acc, tile(c, [128, 128])[.., .., bm, bn]);
     /// }
     /// ```
-    SLOWER_ORDER = "HX0418", "slower-order", Note, "copies and products would overlap more in the other order";
+    SLOWER_ORDER = "HX0418", "slower-order", Performance, "copies and products would overlap more in the other order";
 
     /// The compiler follows pipelines, turns, asynchronous products and barriers under launches that it chooses: with 0, 1, 2 and as
     /// many rounds of each loop as the rings have stages, one and two more, for lengths that a launch passes and for numbers that the
@@ -447,5 +447,5 @@ family! {
     ///     copy(acc, tile(c, [64, 128])[.., .., block_idx.x, block_idx.y]);
     /// }
     /// ```
-    ADDED_WAIT = "HX0423", "added-wait", Note, "the compiler waits for products in flight";
+    ADDED_WAIT = "HX0423", "added-wait", Performance, "the compiler waits for products in flight";
 }

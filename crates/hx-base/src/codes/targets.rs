@@ -25,7 +25,7 @@ family! {
     /// A thread holds more values at once than it has registers, so some would be spilled to slow local memory. Use smaller
     /// tiles, more threads, or free tensors earlier by giving them shorter scopes. A tensor of more than 512 registers a
     /// thread, twice the most that a thread has, is refused.
-    TOO_MANY_REGISTERS = "HX0503", "too-many-registers", Warning, "a thread needs too many registers";
+    TOO_MANY_REGISTERS = "HX0503", "too-many-registers", Performance, "a thread needs too many registers";
 
     /// The program uses something that the chosen target does not have. The message names the first target that has it;
     /// `--target` chooses another.
@@ -53,7 +53,7 @@ family! {
     /// Only a compile knows it, so `hx build` and `hx check --emit sass` report it, and `hx check` alone, which does not compile, does
     /// not; it warns if the tensors alone do not fit ([HX0503](#hx0503-too-many-registers)).
     /// `assert(spills() == 0)` in a test asserts that an instance has none.
-    SPILLS = "HX0507", "spills", Warning, "registers were spilled";
+    SPILLS = "HX0507", "spills", Performance, "registers were spilled";
 
     /// A cluster has at most 8 blocks, and along each axis the grid is a multiple of it. If only a launch knows the grid, the
     /// launch that breaks this is refused with `HX0601`. A copy with `multicast:` names an axis along which the cluster has

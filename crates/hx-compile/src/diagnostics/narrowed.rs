@@ -40,7 +40,7 @@ pub(super) fn single_elements(
             "{count} of the {of} accesses to `{name}` move{} single elements: no layout lets all of them be wide",
             if count == 1 { "s" } else { "" }
         );
-        let mut note = Diagnostic::new(&codes::SEARCH_STOPPED, file, range, message);
+        let mut note = Diagnostic::new(&codes::NARROW_ACCESS, file, range, message);
         for op in narrow {
             if let Some((file, range)) = places.op(lowered, op) {
                 let bytes = bytes(&op).unwrap_or_default();

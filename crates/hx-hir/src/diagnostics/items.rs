@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hx_base::{Applicability, Diagnostic, SourceFile, TextRange, TextSize, codes, has_syntax_errors};
+use hx_base::{
+    Applicability, Diagnostic, Severity, SourceFile, TextRange, TextSize, all_codes, code, codes,
+    has_syntax_errors, nearest,
+};
 use hx_syntax::ast;
 
 use super::Reporter;
 use crate::{
-    Db, Item, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map, collect,
+    Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map, collect,
     file_items, fn_signature, imports, infer_body, item_range, kernel_signature, signature_source_map,
     top_level_pats,
 };
@@ -32,7 +35,13 @@ fn statement_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     for (id, stmt) in body.store.stmts.iter() {
         let ranges = at.map.attrs.get(id).map_or(&[][..], Vec::as_slice);
         for (attr, range) in stmt.attrs.iter().zip(ranges) {
-            if !matches!(attr.name.as_str(), "unroll" | "peel") {
+            if attr.name.as_str() == "accept" {
+                let args = attr.args.iter().map(|arg| match &body.store[*arg] {
+                    Expr::Literal(Literal::String(text)) => Some(text.to_string()),
+                    _ => None,
+                });
+                accept(at, at.absolute(Some(*range)), &args.collect::<Vec<_>>(), out);
+            } else if !matches!(attr.name.as_str(), "unroll" | "peel") {
                 unknown_attribute(at, at.absolute(Some(*range)), &attr.name, out);
             } else if !matches!(stmt.kind, StmtKind::For { .. }) {
                 let message = format!("found `#[{}]` on a statement that is no `for`", attr.name);
@@ -50,10 +59,45 @@ fn item_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
         Item::Use(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
         Item::Test(_) | Item::Bench(_) | Item::Main(_) | Item::Cell(_) => Vec::new(),
     };
+    let takes_notes = matches!(at.item, Item::Kernel(_) | Item::Function(_));
     for attr in attrs {
         let (Some(path), Some(name)) = (attr.path(), attr.text()) else { continue };
-        unknown_attribute(at, at.absolute(Some(collect::node_range(&path))), &name, out);
+        let range = at.absolute(Some(collect::node_range(&path)));
+        if name == "accept" && takes_notes {
+            accept(at, range, &attr.texts(), out);
+        } else {
+            unknown_attribute(at, range, &name, out);
+        }
     }
+}
+
+/// Reports an `#[accept(…)]` at `range` that accepts nothing. `args` are its arguments, `None` for one that is no string.
+fn accept(at: &Reporter<'_>, range: TextRange, args: &[Option<String>], out: &mut Vec<Diagnostic>) {
+    let [Some(name), Some(reason)] = args else {
+        let message = "`#[accept(…)]` takes the name of a performance note and the reason, both in quotes";
+        let found = at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, range, message);
+        return out.push(found.help("for example `#[accept(\"narrow-access\", \"it runs once a block\")]`"));
+    };
+    let found = match code(name) {
+        Some(code) if code.severity == Severity::Performance && !reason.trim().is_empty() => return,
+        Some(code) if code.severity == Severity::Performance => {
+            at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, range, "found an empty reason in `#[accept(…)]`")
+        }
+        Some(code) => {
+            let message = format!("`{name}` is no performance note: its severity is {}", code.severity.as_str());
+            at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, range, message)
+        }
+        None => {
+            let found =
+                at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, range, format!("no performance note is called `{name}`"));
+            let notes = all_codes().filter(|code| code.severity == Severity::Performance);
+            match nearest(name, notes.flat_map(|code| [code.name, code.id])) {
+                Some(near) => found.help(format!("`{near}` is one")),
+                None => found,
+            }
+        }
+    };
+    out.push(found);
 }
 
 /// Reports locals, and parameters of functions, that nothing reads.

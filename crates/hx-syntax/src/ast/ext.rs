@@ -216,6 +216,19 @@ impl Attr {
     pub fn text(&self) -> Option<String> {
         Some(self.path()?.text())
     }
+
+    /// Returns the value of each argument that is a string; `None` for every other argument.
+    pub fn texts(&self) -> Vec<Option<String>> {
+        let args = self.arg_list().into_iter().flat_map(|list| list.args());
+        let text = |expr: Option<Expr>| match expr? {
+            Expr::Literal(literal) => match literal.kind()? {
+                LiteralKind::String(text) => Some(text.value()),
+                _ => None,
+            },
+            _ => None,
+        };
+        args.map(|arg| text(arg.expr())).collect()
+    }
 }
 
 impl Test {

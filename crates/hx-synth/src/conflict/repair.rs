@@ -292,6 +292,13 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
     Some(program)
 }
 
+/// Returns the program in which the warps of a scope share a gemm along M, N and the batch in this way.
+pub fn with_warps(program: &TileProgram, gemm: OpId, warps: [i64; 3]) -> TileProgram {
+    let mut program = program.clone();
+    arrange_warps(&mut program, gemm, Some(warps));
+    program
+}
+
 /// Pins how the warps of a scope share a gemm, or leaves it to the solver.
 fn arrange_warps(program: &mut TileProgram, gemm: OpId, arrangement: Option<[i64; 3]>) {
     change(&mut program.body, gemm, &mut |op| {

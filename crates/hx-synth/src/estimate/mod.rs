@@ -49,6 +49,12 @@ pub fn wave_cycles(program: &TileProgram, solution: &Solution) -> f64 {
     block.max(resources.most().1 * f64::from(estimator.sharing()))
 }
 
+/// Returns the number of blocks of a solved program that a multiprocessor holds, if a block has no more registers than its tensors and
+/// addresses need.
+pub fn resident_blocks(program: &TileProgram, solution: &Solution) -> u32 {
+    Estimator { program, solution, start: values(program, []) }.sharing()
+}
+
 /// Returns the cycles by which complete solutions of a program are compared: those of a block by the estimate if roles run at the
 /// same time, else the sum over all operations.
 pub fn compared(program: &TileProgram, solution: &Solution) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hx_base::Diagnostic;
+use hx_base::{Diagnostic, Severity};
 use hx_inspect::{EmitError, EmitKind, KernelTimes, Overrides, Setup, emit, parse_override};
 
 use super::{Loaded, exit_of, load, open_parameter, setup, tuned};
@@ -36,7 +36,12 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         output.usage(&format!("there is no `.hx` file in {}", quoted(&paths)));
         return Err(Exit::Usage);
     }
-    let mut found = hx_inspect::check_all(&loaded.db, &loaded.files, setup.target, args.verify);
+    let is_chosen = args.kernel.is_some() || !overrides.is_empty();
+    let mut found = if is_chosen {
+        chosen(args, &loaded, &overrides, &setup, output)?
+    } else {
+        hx_inspect::check_all(&loaded.db, &loaded.files, setup.target, args.verify)
+    };
     if let Some(named) = args.tuned.tuned.as_deref()
         && let Some(tuned) = tuned::tuned(&mut loaded, &paths[0], Some(named), output)?
     {
@@ -52,11 +57,56 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         output.summary(&found);
         return Ok(Exit::Bad);
     }
-    match hx_report::summary(&found) {
-        Some(rest) => output.remark(&format!("checked {files} for {}: {rest}", setup.target)),
-        None => output.remark(&format!("checked {files} for {}: no errors", setup.target)),
+    let mut parts: Vec<String> = hx_report::summary(&found).into_iter().collect();
+    if !found.iter().any(|found| found.severity == Severity::Warning) {
+        parts.insert(0, "no errors".to_owned());
     }
-    Ok(loaded.exit(Exit::Good))
+    output.remark(&format!("checked {files} for {}: {}", setup.target, parts.join(", ")));
+    let is_denied = found.iter().any(|found| args.deny.denies(found.severity));
+    Ok(loaded.exit(if is_denied { Exit::Bad } else { Exit::Good }))
+}
+
+/// Returns the diagnostics of the kernels that the flags choose, with the compile-time arguments that they replace.
+///
+/// # Errors
+/// `Exit::Usage` if no file has the kernel, or an argument does not fit. The reason has been reported.
+fn chosen(
+    args: &CheckArgs,
+    loaded: &Loaded,
+    overrides: &Overrides,
+    setup: &Setup,
+    output: &Output,
+) -> Result<Vec<Diagnostic>, Exit> {
+    let mut found = Vec::new();
+    for &file in &loaded.files {
+        match hx_inspect::check_chosen(&loaded.db, file, args.kernel.as_deref(), overrides, setup) {
+            Ok(more) => found.extend(more),
+            Err(error) => return Err(told(error, loaded, output)),
+        }
+    }
+    Ok(found)
+}
+
+/// Reports why there is nothing to check or to show. Returns the exit code.
+fn told(error: EmitError, loaded: &Loaded, output: &Output) -> Exit {
+    match error {
+        EmitError::Usage(text) => {
+            output.usage(&text);
+            Exit::Usage
+        }
+        EmitError::Open { kernel, parameter } => {
+            output.usage(&open_parameter(&kernel, &parameter));
+            Exit::Usage
+        }
+        EmitError::Found(found) => {
+            output.diagnostics(&loaded.db, &found);
+            Exit::Bad
+        }
+        EmitError::Host(error) => {
+            output.placeless(&error);
+            exit_of(&error)
+        }
+    }
 }
 
 fn quoted(paths: &[String]) -> String {
@@ -132,22 +182,8 @@ fn show(
                     }
                 }
             }
-            Err(EmitError::Usage(text)) => {
-                output.usage(&text);
-                return Err(Exit::Usage);
-            }
-            Err(EmitError::Open { kernel, parameter }) => {
-                output.usage(&open_parameter(&kernel, &parameter));
-                return Err(Exit::Usage);
-            }
-            Err(EmitError::Found(found)) => {
-                output.diagnostics(db, &found);
-                exit = Exit::Bad;
-            }
-            Err(EmitError::Host(error)) => {
-                output.placeless(&error);
-                return Err(exit_of(&error));
-            }
+            Err(error @ EmitError::Found(_)) => exit = told(error, loaded, output),
+            Err(error) => return Err(told(error, loaded, output)),
         }
     }
     if shown == 0 && exit == Exit::Good {

@@ -1,0 +1,98 @@
+//! HX07xx: kernels that are right and slower than they have to be.
+
+family! {
+    "HX07", "performance", "Performance";
+
+    /// The target has a faster matrix instruction for products of this kind, and this product does not use it: on a GPU with `wgmma`,
+    /// `mma.sync` reaches about half of the throughput. The note names the rule that keeps the product from it, and the change.
+    ///
+    /// `wgmma` is executed by groups of 128 threads, reads B from shared memory, and computes 64 rows and a multiple of 8 columns at a
+    /// time with operands of 8 or 16 bits. Operands of 8 bits lie contiguously along K.
+    ///
+    /// ```hx fails
+    /// kernel product<BM = 96, BN = 128, BK = 64>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+    ///     grid [cdiv(m, BM), cdiv(n, BN)] threads 128 {
+    ///     let [i, j] = block_idx;
+    ///     let sa = shared_tensor(f16, [BM, BK]);
+    ///     let sb = shared_tensor(f16, [BN, BK]);
+    ///     let acc = zeros(f32, [BM, BN]);
+    ///     for p in 0..cdiv(k, BK) {
+    ///         copy_async(tile(a, [BM, BK])[.., .., i, p], sa);
+    ///         copy_async(tile(b, [BN, BK])[.., .., j, p], sb);
+    ///         wait(0);
+    ///         sync();
+    ///         gemm(acc, sa, sb);
+    ///         sync();
+    ///     }
+    ///     copy(cast(acc, f16), tile(c, [BM, BN])[.., .., i, j]);
+    /// }
+    /// ```
+    SLOW_PRODUCT = "HX0701", "slow-product", Performance, "a product does not use the best matrix instruction";
+
+    /// Several groups of threads compute the same product: the instruction's tile and the arrangement of the warps do not divide the
+    /// work among all of them. Larger tiles, fewer threads, a role with `each`, or `warps:` of the `gemm` divide it.
+    ///
+    /// ```hx fails
+    /// kernel product(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [cdiv(m, 16), cdiv(n, 8)] threads 64 {
+    ///     let [i, j] = block_idx;
+    ///     let acc = zeros(f32, [16, 8]);
+    ///     gemm(acc, load(tile(a, [16, 16])[.., .., i, 0]), load(tile(b, [8, 16])[.., .., j, 0]));
+    ///     copy(acc, tile(c, [16, 8])[.., .., i, j]);
+    /// }
+    /// ```
+    REPEATED_WORK = "HX0702", "repeated-work", Performance, "several groups of threads compute the same product";
+
+    /// An operator of C with a slow path, such as the division of IEEE 754, computes a value that is then rounded to 16 bits or fewer, so
+    /// most of its bits are lost. `std::math` has forms that are good for these types and take a fraction of the time:
+    /// `div_approx`, `sigmoid_approx`, `sqrt_approx` and `pow_approx`, whose doc comments give their errors. The cycles in the note are
+    /// those measured for one warp's quarter of a multiprocessor.
+    ///
+    /// ```hx fails
+    /// kernel halves(x: f16[n], y: f16[n], z: mut f16[n]) grid [cdiv(n, 1024)] threads 128 {
+    ///     let v = cast(load(tile(x, [1024])[.., block_idx]), f32);
+    ///     let w = cast(load(tile(y, [1024])[.., block_idx]), f32);
+    ///     copy(cast(v / w, f16), tile(z, [1024])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// use std::math::div_approx;
+    ///
+    /// kernel halves(x: f16[n], y: f16[n], z: mut f16[n]) grid [cdiv(n, 1024)] threads 128 {
+    ///     let v = cast(load(tile(x, [1024])[.., block_idx]), f32);
+    ///     let w = cast(load(tile(y, [1024])[.., block_idx]), f32);
+    ///     copy(cast(div_approx(v, w), f16), tile(z, [1024])[.., block_idx]);
+    /// }
+    /// ```
+    SLOW_ARITHMETIC = "HX0703", "slow-arithmetic", Performance, "arithmetic is more precise than its result";
+
+    /// A reduction or a scan in a loop has its axis dealt to several warps, which meet in shared memory in every round: each round
+    /// waits at two barriers. If the loop carries the result, as a running maximum or sum does, each thread can carry its own part,
+    /// and one reduction after the loop joins them. If the rounds are independent, fewer threads a row need no barrier.
+    ///
+    /// ```hx fails
+    /// kernel sums(x: f32[m, n], y: mut f32[m]) grid [m] threads 128 {
+    ///     let sum_of_row = zeros(f32, [1]);
+    ///     for j in 0..cdiv(n, 1024) {
+    ///         sum_of_row = sum_of_row + sum(load(tile(x, [1, 1024])[.., .., block_idx, j]), axis: 1)[.., 0];
+    ///     }
+    ///     copy(sum_of_row, tile(y, [1])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel sums(x: f32[m, n], y: mut f32[m]) grid [m] threads 128 {
+    ///     let sums_of_threads = zeros(f32, [1, 1024]);
+    ///     for j in 0..cdiv(n, 1024) {
+    ///         sums_of_threads = sums_of_threads + load(tile(x, [1, 1024])[.., .., block_idx, j]);
+    ///     }
+    ///     copy(sum(sums_of_threads, axis: 1)[.., 0], tile(y, [1])[.., block_idx]);
+    /// }
+    /// ```
+    BARRIER_IN_LOOP = "HX0704", "barrier-in-loop", Performance, "warps meet in shared memory in every round of a loop";
+
+    /// A multiprocessor holds one block of the kernel, and two are estimated to be faster: while the threads of one block wait, the
+    /// other works. The note names the resource that leaves no room for a second block, and a value of a parameter with which the
+    /// estimate is lower.
+    LOW_RESIDENCY = "HX0705", "low-residency", Performance, "a multiprocessor holds one block where two are faster";
+}

@@ -1,0 +1,105 @@
+//! Performance notes: what an instance does more slowly than it has to, and the change that spares the time.
+//!
+//! A note is given only if what it is about takes a part of the kernel's estimated time that is worth a reader's attention
+//! ([`Shares`]). A change is offered as a fix, or with numbers, only if it was solved and its estimate is lower.
+//!
+//! Start at [`notes`].
+
+mod accesses;
+mod arithmetic;
+mod barriers;
+mod repeated;
+mod residency;
+
+use std::collections::BTreeMap;
+
+use hx_base::{Diagnostic, SourceFile, TextRange};
+use hx_lower::Lowered;
+use hx_synth::{Solved, UNKNOWN_TRIPS};
+use hx_tile::{Cost, Op, OpId, TileProgram};
+
+use super::Places;
+
+/// The least part of a kernel's time that something takes to be worth a note.
+const WORTH: f64 = 0.05;
+
+/// Returns the performance notes of a solved instance that its layouts and instructions give rise to.
+pub(super) fn notes(places: &Places<'_>, lowered: &Lowered, solved: &Solved) -> Vec<Diagnostic> {
+    let context = Context { places, lowered, solved, shares: Shares::of(solved) };
+    let mut found = repeated::products(&context);
+    found.extend(accesses::narrow(&context));
+    found.extend(arithmetic::slow(&context));
+    found.extend(barriers::in_loops(&context));
+    found.extend(residency::low(&context));
+    found
+}
+
+/// A solved instance, with what every rule asks of it.
+struct Context<'a> {
+    places: &'a Places<'a>,
+    /// The program as the text shows it, with the loads that the solution adds and without its moves.
+    lowered: &'a Lowered,
+    solved: &'a Solved,
+    shares: Shares,
+}
+
+impl Context<'_> {
+    /// Returns the operations of the text, each with the number of its executions. A loop of unknown length counts as
+    /// [`UNKNOWN_TRIPS`] rounds.
+    fn ops(&self) -> Vec<(&Op, f64)> {
+        self.lowered.program.ops(UNKNOWN_TRIPS)
+    }
+
+    /// Returns the place of an operation in the text, or that of the kernel's name.
+    fn place(&self, op: &Op) -> (SourceFile, TextRange) {
+        self.places.op(self.lowered, op.id).unwrap_or_else(|| self.places.kernel())
+    }
+
+    /// Adds the calls that led to the function that contains an operation.
+    fn called(&self, op: &Op, found: Diagnostic) -> Diagnostic {
+        let calls = self.places.calls(self.lowered, op.id);
+        calls.into_iter().fold(found, |found, (file, range)| found.also(file, range, "called from here"))
+    }
+
+    /// Solves a changed program; `None` if it has no layouts.
+    fn solve(&self, program: &TileProgram) -> Option<Solved> {
+        let db = self.places.db;
+        let poll = || {
+            db.unwind_if_revision_cancelled();
+            false
+        };
+        hx_synth::solve(program, &poll).ok()
+    }
+}
+
+/// The estimated cycles of the operations of a block, each counted alone.
+struct Shares {
+    of: BTreeMap<OpId, f64>,
+    all: f64,
+}
+
+impl Shares {
+    fn of(solved: &Solved) -> Shares {
+        let cost = |op: &Op| solved.solution.costs.get(&op.id).copied().unwrap_or_default();
+        let busy = |Cost { threads, resources, .. }: Cost| threads.max(resources.most().1);
+        let ops = solved.program.ops(UNKNOWN_TRIPS);
+        let of: BTreeMap<OpId, f64> =
+            ops.into_iter().map(|(op, trips)| (op.id, busy(cost(op)) * trips)).collect();
+        Shares { all: of.values().sum(), of }
+    }
+
+    /// Returns the part of the block's cycles that an operation takes, from 0 to 1.
+    fn share(&self, op: OpId) -> f64 {
+        self.part(self.of.get(&op).copied().unwrap_or(0.0))
+    }
+
+    /// Returns the part of the block's cycles that `cycles` are.
+    fn part(&self, cycles: f64) -> f64 {
+        if self.all > 0.0 { cycles / self.all } else { 0.0 }
+    }
+
+    /// Reports whether an operation takes enough of the block's time to be worth a note.
+    fn is_worth(&self, op: OpId) -> bool {
+        self.share(op) >= WORTH
+    }
+}

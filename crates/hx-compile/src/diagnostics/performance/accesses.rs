@@ -1,0 +1,156 @@
+//! Accesses that are narrower than their memory allows.
+
+use hx_base::{Applicability, Diagnostic, Fix, codes};
+use hx_tile::{CopyChoice, Op, OpKind, TensorId};
+
+use super::Context;
+use crate::assists::{copy_of, other_widths, written};
+
+/// Bytes of a bank of shared memory, and of the narrowest access that fills a sector with the lanes of a warp. An access below that is
+/// reported even if no change is known that the estimate prefers.
+const WORD: u32 = 4;
+
+/// A cheaper width must lower the estimate to this fraction, or below.
+const WORTH: f64 = 0.99;
+
+/// Returns a note for each access that takes at least twice as many instructions as a wide one would.
+pub(super) fn narrow(context: &Context<'_>) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for (op, _) in context.ops() {
+        let Some(access) = Access::of(context, op) else { continue };
+        if !context.shares.is_worth(op.id) {
+            continue;
+        }
+        // The parts of an unrolled body have one place, and one note.
+        found.extend(note(context, op, &access).filter(|note| !found.contains(note)));
+    }
+    found
+}
+
+/// A narrow access.
+struct Access<'a> {
+    choice: &'a CopyChoice,
+    /// What is known of the addresses limits the width, and not the layout: the fact, as text.
+    limit: Option<String>,
+}
+
+impl<'a> Access<'a> {
+    /// Returns the access of a copy; `None` if it is as wide as its bytes allow.
+    fn of(context: &'a Context<'_>, op: &Op) -> Option<Access<'a>> {
+        let program = &context.lowered.program;
+        let choice = copy_of(&context.solved.solution, op.id)?;
+        let widest = program.target.limits.access_bytes;
+        // Atomic accesses and picked elements move one at a time.
+        let is_plain = matches!(op.kind, OpKind::Copy { .. } | OpKind::CopyAsync { .. });
+        if !is_plain || picks(op) || choice.bytes >= widest || choice.row.get().is_collective() {
+            return None;
+        }
+        let aligned = hx_synth::aligned_bytes(program, op);
+        let limit = aligned.filter(|(bytes, _)| *bytes <= choice.bytes).map(|(_, limit)| limit);
+        let accesses = choice.memory.mode(2).size();
+        let bytes = accesses * i64::from(choice.bytes);
+        let fewest = (bytes + i64::from(widest) - 1) / i64::from(widest);
+        (accesses >= 2 * fewest.max(1)).then_some(Access { choice, limit })
+    }
+}
+
+/// Reports whether index tensors pick the elements of a copy.
+fn picks(op: &Op) -> bool {
+    match &op.kind {
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } => {
+            !src.picks().is_empty() || !dst.picks().is_empty()
+        }
+        _ => false,
+    }
+}
+
+fn note(context: &Context<'_>, op: &Op, access: &Access<'_>) -> Option<Diagnostic> {
+    let program = &context.lowered.program;
+    let bytes = access.choice.bytes;
+    let fix = wider(context, op, bytes);
+    if fix.is_none() && access.limit.is_none() && bytes >= WORD {
+        return None;
+    }
+    let (file, range) = context.place(op);
+    let (src, dst) = match &op.kind {
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } => (src, dst),
+        _ => return None,
+    };
+    let is_load = dst.register().is_some() || matches!(op.kind, OpKind::CopyAsync { .. });
+    let (verb, memory) = if is_load { ("read", src) } else { ("written", dst) };
+    let name = program.base_name(memory.base);
+    let message = format!("`{name}` is {verb} {bytes} B at a time");
+    let share = 100.0 * context.shares.share(op.id);
+    let mut found = Diagnostic::new(&codes::NARROW_ACCESS, file, range, message).note(format!(
+        "`{}` runs {} times a thread here, which is {share:.0}% of a block's estimated cycles",
+        access.choice.row,
+        access.choice.memory.mode(2).size()
+    ));
+    found = match &access.limit {
+        Some(limit) => found.note(limit.clone()),
+        None => demanded(context, [src.register(), dst.register()], access.choice, found),
+    };
+    found = match fix {
+        Some(Wider::Fix(fix)) => found.with_fix(fix),
+        Some(Wider::Help(help)) => found.help(help),
+        None if access.limit.is_none() => {
+            found.help("pins and rearrangements of its tensors were tried: none lowers the estimate")
+        }
+        None => found,
+    };
+    Some(context.called(op, found))
+}
+
+/// Adds the cause that lies in the layout of the register tensor, and the operations that demand the layout.
+fn demanded(
+    context: &Context<'_>,
+    registers: [Option<TensorId>; 2],
+    choice: &CopyChoice,
+    found: Diagnostic,
+) -> Diagnostic {
+    let reason = choice.reason.text.replace(&format!("{} B: ", choice.bytes), "");
+    let Some(tensor) = registers.into_iter().flatten().next() else { return found.note(reason) };
+    let Some(held) = context.solved.solution.registers.get(&tensor) else { return found.note(reason) };
+    let mut found = found.note(reason);
+    let program = &context.lowered.program;
+    let own = (found.primary.file, found.primary.range);
+    for id in held.reason.from.iter().take(SHOWN) {
+        let Some(op) = program.op(*id) else { continue };
+        let at = context.place(op);
+        if at != own {
+            let text = format!("this `{}` demands the layout of the register tensor", op.kind.name());
+            found = found.also(at.0, at.1, text);
+        }
+    }
+    found
+}
+
+/// The most operations that are named as causes.
+const SHOWN: usize = 2;
+
+/// A change that makes an access wider and the kernel faster.
+enum Wider {
+    Fix(Fix),
+    Help(String),
+}
+
+/// Returns the widest access that lowers the estimate, of the changes that were solved.
+fn wider(context: &Context<'_>, op: &Op, own: u32) -> Option<Wider> {
+    let (places, lowered) = (context.places, context.lowered);
+    let now = context.solved.solution.cost;
+    let widths = other_widths(places.db, places.instance, op.id);
+    let better = widths.iter().filter(|width| width.bytes > own && width.cycles <= now * WORTH);
+    let mut help = None;
+    for width in better {
+        let (old, new) = (now.round(), width.cycles.round());
+        let estimate = format!("{} B accesses, estimated cycles {old} → {new}", width.bytes);
+        match written(places, lowered, &width.change) {
+            Some((how, edits)) => {
+                let title = format!("{how}: {estimate}");
+                return Some(Wider::Fix(Fix { title, edits, applicability: Applicability::Verified }));
+            }
+            None => help = help.or_else(|| Some(format!("{}: {estimate}", width.change.text(&lowered.program)))),
+        }
+    }
+    help.map(Wider::Help)
+}

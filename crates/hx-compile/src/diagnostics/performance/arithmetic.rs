@@ -1,0 +1,225 @@
+//! Arithmetic whose precision the result does not keep.
+
+use std::collections::BTreeMap;
+
+use hx_base::{Diagnostic, codes};
+use hx_dtype::{DType, Operator};
+use hx_target::Target;
+use hx_tile::{Map, Op, OpKind, Scalar, TensorId, TileProgram};
+
+use super::{Context, WORTH};
+
+/// A type with this many bits or fewer keeps none of the bits that an approximation in f32 loses.
+const COARSE: u32 = 16;
+
+/// An operator with a slow path, and the function of `std::math` that is good for coarse types.
+struct Approximation {
+    operator: Operator,
+    name: &'static str,
+    /// The operators that the function consists of, by which its cycles are estimated.
+    parts: &'static [Operator],
+}
+
+const APPROXIMATIONS: [Approximation; 4] = [
+    Approximation {
+        operator: Operator::Div,
+        name: "div_approx",
+        parts: &[Operator::Abs, Operator::Rsqrt, Operator::Mul, Operator::Mul, Operator::Mul, Operator::Mul],
+    },
+    Approximation {
+        operator: Operator::Sigmoid,
+        name: "sigmoid_approx",
+        parts: &[Operator::Mul, Operator::Exp2, Operator::Add, Operator::Rsqrt, Operator::Mul],
+    },
+    Approximation {
+        operator: Operator::Sqrt,
+        name: "sqrt_approx",
+        parts: &[Operator::Max, Operator::Rsqrt, Operator::Mul],
+    },
+    Approximation {
+        operator: Operator::Pow,
+        name: "pow_approx",
+        parts: &[Operator::Log2, Operator::Mul, Operator::Exp2],
+    },
+];
+
+/// Returns a note for each operator with a slow path whose results are all rounded to 16 bits or fewer.
+pub(super) fn slow(context: &Context<'_>) -> Vec<Diagnostic> {
+    let program = &context.lowered.program;
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for (op, trips) in context.ops() {
+        let OpKind::Map(map) = &op.kind else { continue };
+        let mut slow = Slow { map, counts: BTreeMap::new(), values: &|tensor| context.values(tensor) };
+        slow.visit(&map.value, rounds(program, map.dst, &mut Vec::new()));
+        for (number, (values, dtype)) in slow.counts {
+            let approximation = &APPROXIMATIONS[number];
+            // A warp of each quarter of the multiprocessor computes a value of each thread in these cycles.
+            let warps = f64::from(program.threads_of(op).div_ceil(program.target.limits.lanes));
+            let each = warps / f64::from(program.target.limits.partitions) * trips;
+            let now = issue(program.target, approximation.operator);
+            let then: f64 = approximation.parts.iter().map(|part| issue(program.target, *part)).sum();
+            if then < now && context.shares.part(values * each * (now - then)) >= WORTH {
+                let note = note(context, op, approximation, dtype, [now, then]);
+                found.extend(Some(note).filter(|note| !found.contains(note)));
+            }
+        }
+    }
+    found
+}
+
+impl Context<'_> {
+    /// Returns the number of elements of a register tensor that each thread holds.
+    fn values(&self, tensor: TensorId) -> f64 {
+        self.solved.solution.registers.get(&tensor).map_or(0.0, |held| held.layout.mode(1).size() as f64)
+    }
+}
+
+fn issue(target: Target, operator: Operator) -> f64 {
+    target.rows().compute(operator, DType::F32).map_or(0.0, |row| row.issue)
+}
+
+fn note(
+    context: &Context<'_>,
+    op: &Op,
+    approximation: &Approximation,
+    dtype: DType,
+    [now, then]: [f64; 2],
+) -> Diagnostic {
+    let (file, range) = context.place(op);
+    let (operator, name) = (approximation.operator.name(), approximation.name);
+    let message = format!("`{operator}` is more precise than its result, which is rounded to `{dtype}`");
+    let found = Diagnostic::new(&codes::SLOW_ARITHMETIC, file, range, message).note(format!(
+        "`{operator}` takes {now:.1} cycles a value of each lane, `std::math::{name}` {then:.1}"
+    ));
+    let help = match approximation.operator {
+        Operator::Div => format!(
+            "`{name}(a, b)` for `a / b`; for one divisor of many values, `let r = 1.0 / b;` and `a * r`"
+        ),
+        Operator::Pow => format!("`{name}(x, y)` for `pow(x, y)`, if no `x` is negative"),
+        _ => format!("`{name}(x)` for `{operator}(x)`"),
+    };
+    context.called(op, found.help(help))
+}
+
+/// Collects the slow operators of a map.
+struct Slow<'a> {
+    map: &'a Map,
+    /// For each approximation, by its position: the values for which a thread evaluates its operator, and the type to which they are
+    /// rounded.
+    counts: BTreeMap<usize, (f64, DType)>,
+    values: &'a dyn Fn(TensorId) -> f64,
+}
+
+impl Slow<'_> {
+    /// Visits an expression whose value is rounded to `coarse`, or is used as it is. Returns the number of values for which a thread
+    /// evaluates it.
+    fn visit(&mut self, value: &Scalar, coarse: Option<DType>) -> f64 {
+        match value {
+            Scalar::Input { index, .. } => (self.values)(self.map.inputs[*index as usize]),
+            Scalar::Index { .. } => (self.values)(self.map.dst),
+            Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
+            Scalar::Bitcast { arg, .. } => self.visit(arg, None),
+            Scalar::Cast { to, arg } => {
+                let is_coarse = to.is_float() && to.bits() <= COARSE;
+                self.visit(arg, if is_coarse { Some(*to) } else { None })
+            }
+            Scalar::Apply { operator, dtype, args } => {
+                let own = if dtype.is_float() && dtype.bits() <= COARSE { Some(*dtype) } else { coarse };
+                let inner = own.filter(|_| passes_on(*operator));
+                let counts: Vec<f64> = args.iter().map(|arg| self.visit(arg, inner)).collect();
+                let values = counts.into_iter().fold(0.0, f64::max);
+                let position = APPROXIMATIONS.iter().position(|found| found.operator == *operator);
+                let is_single = *dtype == DType::F32 || own == Some(*dtype);
+                if let (Some(position), Some(dtype), true) = (position, own, is_single && !is_cheap(*operator, args))
+                {
+                    let entry = self.counts.entry(position).or_insert((0.0, dtype));
+                    entry.0 += values;
+                }
+                values
+            }
+        }
+    }
+}
+
+/// Reports whether the relative error of an operand is that of the result, up to a small factor.
+fn passes_on(operator: Operator) -> bool {
+    use Operator::{Abs, Add, Div, Fma, Max, Min, Mul, Neg, Select, Sqrt, Sub};
+    matches!(operator, Neg | Abs | Add | Sub | Mul | Div | Fma | Min | Max | Select | Sqrt)
+}
+
+/// Reports whether the C++ compiler makes a multiplication of it: a division by a power of two.
+fn is_cheap(operator: Operator, args: &[Scalar]) -> bool {
+    let (Operator::Div, [_, Scalar::Const { bits, dtype }]) = (operator, args) else { return false };
+    let divisor = dtype.decode(*bits).abs();
+    divisor.is_normal() && divisor.log2().fract() == 0.0
+}
+
+/// Returns the coarse type to which every element of a register tensor is rounded before anything else happens to it; `None` if some
+/// operation uses it as it is. `open` are the tensors whose uses are being followed.
+fn rounds(program: &TileProgram, tensor: TensorId, open: &mut Vec<TensorId>) -> Option<DType> {
+    let dtype = program.tensor(tensor).dtype;
+    if dtype.is_float() && dtype.bits() <= COARSE {
+        return Some(dtype);
+    }
+    if open.contains(&tensor) || !dtype.is_float() {
+        return None;
+    }
+    open.push(tensor);
+    let mut coarse = None;
+    let mut used = false;
+    for (op, _) in program.ops(1.0) {
+        if !op.kind.inputs().iter().any(|(_, input)| *input == tensor) {
+            continue;
+        }
+        used = true;
+        let to = match &op.kind {
+            OpKind::Cast { dst, .. } => {
+                let dtype = program.tensor(*dst).dtype;
+                Some(dtype).filter(|dtype| dtype.is_float() && dtype.bits() <= COARSE)
+            }
+            OpKind::Map(map) => {
+                let end = rounds(program, map.dst, open);
+                let mut all = true;
+                let mut found = None;
+                inputs(&map.value, end, &mut |index, coarse| {
+                    if map.inputs[index as usize] == tensor {
+                        all &= coarse.is_some();
+                        found = coarse.or(found);
+                    }
+                });
+                found.filter(|_| all)
+            }
+            _ => None,
+        };
+        if to.is_none() {
+            open.pop();
+            return None;
+        }
+        coarse = to;
+    }
+    open.pop();
+    coarse.filter(|_| used)
+}
+
+/// Calls `found` for each input of an expression whose value is rounded to `coarse`, with the type to which that input's part in the
+/// result is rounded.
+fn inputs(value: &Scalar, coarse: Option<DType>, found: &mut dyn FnMut(u32, Option<DType>)) {
+    match value {
+        Scalar::Input { index, .. } => found(*index, coarse),
+        Scalar::Bitcast { arg, .. } => inputs(arg, None, found),
+        Scalar::Cast { to, arg } => {
+            let is_coarse = to.is_float() && to.bits() <= COARSE;
+            inputs(arg, if is_coarse { Some(*to) } else { None }, found);
+        }
+        Scalar::Apply { operator, dtype, args } => {
+            let own = if dtype.is_float() && dtype.bits() <= COARSE { Some(*dtype) } else { coarse };
+            let inner = own.filter(|_| passes_on(*operator));
+            args.iter().for_each(|arg| inputs(arg, inner, found));
+        }
+        Scalar::Index { .. }
+        | Scalar::Integer { .. }
+        | Scalar::Var { .. }
+        | Scalar::Param { .. }
+        | Scalar::Const { .. } => {}
+    }
+}

@@ -1,0 +1,77 @@
+//! Blocks that have a multiprocessor for themselves, where two are estimated to be faster.
+
+use hx_base::{Diagnostic, codes};
+use hx_index::Symbol;
+use hx_lower::CtValue;
+use hx_synth::{Solved, resident_blocks, wave_cycles};
+use hx_tile::TileProgram;
+
+use super::Context;
+use crate::diagnostics::repair;
+use crate::unsolved::{OtherValue, halves, with_value};
+use crate::{solved, tile_program};
+
+/// Report only if a block with a neighbour is estimated to take this fraction of its time, or less.
+const WORTH: f64 = 0.9;
+
+/// Returns a note at the kernel's name if one block fills a multiprocessor by its shared memory, and another value of a compile-time
+/// parameter, with which two fit, lowers the estimate. The value changes no grid, so the work of a block is the same.
+pub(super) fn low(context: &Context<'_>) -> Option<Diagnostic> {
+    let (program, own) = (&context.lowered.program, context.solved);
+    if !program.roles().is_empty() || is_persistent(program) || resident_blocks(&own.program, &own.solution) != 1 {
+        return None;
+    }
+    let now = of_a_block(own);
+    let (value, then) = best(context, now)?;
+    let (file, range) = context.places.kernel();
+    let limits = program.target.limits();
+    let message = "a multiprocessor holds one block of this kernel, and two would take less time";
+    let found = Diagnostic::new(&codes::LOW_RESIDENCY, file, range, message).note(format!(
+        "a block takes {} of the {} bytes of shared memory",
+        own.solution.shared_bytes, limits.resident_shared_bytes
+    ));
+    let estimate = format!("estimated cycles a block {now:.0} → {then:.0}");
+    Some(match repair::other_default(context.places, &value) {
+        Some(mut fix) => {
+            fix.title = format!("{}: {estimate}", fix.title);
+            found.with_fix(fix)
+        }
+        None => found.help(format!("with `{} = {}` two fit: {estimate}", value.name, value.new)),
+    })
+}
+
+/// Reports whether the grid follows the number of multiprocessors.
+fn is_persistent(program: &TileProgram) -> bool {
+    program.grid.iter().any(|axis| axis.blocks.symbols().contains(&Symbol::Multiprocessors))
+}
+
+/// Returns the estimated cycles of a multiprocessor for each block.
+fn of_a_block(solved: &Solved) -> f64 {
+    let blocks = f64::from(resident_blocks(&solved.program, &solved.solution));
+    wave_cycles(&solved.program, &solved.solution) / blocks
+}
+
+/// Returns the smaller value of one parameter with which two blocks fit and a block takes the fewest cycles, and these cycles; `None` if
+/// no value lowers the estimate enough.
+fn best(context: &Context<'_>, now: f64) -> Option<(OtherValue, f64)> {
+    let (db, instance) = (context.places.db, context.places.instance);
+    let mut best: Option<(OtherValue, f64)> = None;
+    for (name, value) in &context.lowered.sources.args {
+        let CtValue::Int(old) = *value else { continue };
+        for new in halves(old).chain([old - 1]).filter(|new| (1..old).contains(new)) {
+            let other = with_value(db, instance, name, new);
+            let Ok(lowered) = tile_program(db, other) else { continue };
+            if lowered.program.grid != context.lowered.program.grid {
+                continue;
+            }
+            let Ok(solved) = solved(db, other) else { continue };
+            let cycles = of_a_block(solved);
+            let fits = resident_blocks(&solved.program, &solved.solution) > 1;
+            let least = best.as_ref().map_or(now * WORTH, |(_, least)| *least);
+            if fits && cycles < least {
+                best = Some((OtherValue { name: name.clone(), old, new }, cycles));
+            }
+        }
+    }
+    best
+}
