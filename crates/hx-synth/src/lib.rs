@@ -36,6 +36,7 @@ mod shared;
 mod solve;
 #[cfg(test)]
 mod tests;
+mod why_not;
 
 pub use access::global::aligned_bytes;
 pub use anchor::tilings::unfit_matrix_instructions;
@@ -53,3 +54,4 @@ pub use solve::solved::{Solved, rearranged};
 pub use solve::solver::CANDIDATES;
 pub use solve::staged::stored_tensor;
 pub use solve::{candidates, demands, solve};
+pub use why_not::product::{Axis, Rule, Side, nearest, rules_against};

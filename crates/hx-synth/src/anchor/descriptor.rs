@@ -16,7 +16,7 @@ const SIZES: usize = 3;
 /// Limit on the tilings of one product.
 const TILINGS: usize = 8;
 /// Registers of a thread that an instruction of a group needs beside its accumulator; with fewer, the assembler refuses it.
-const BESIDE: i64 = 26;
+pub(crate) const BESIDE: i64 = 26;
 /// Registers are allotted to threads in multiples of this number.
 const PORTION: i64 = 8;
 
@@ -99,7 +99,7 @@ fn arranged_rows(
 }
 
 /// Returns the registers of a thread when the block begins.
-fn registers(program: &TileProgram) -> i64 {
+pub(crate) fn registers(program: &TileProgram) -> i64 {
     let limits = &program.target.limits;
     let each = i64::from(limits.registers) / i64::from(program.block_threads().max(1));
     (each / PORTION * PORTION).min(i64::from(limits.registers_per_thread))

@@ -28,7 +28,7 @@ pub(crate) use buffer::{By, Use};
 pub(crate) use constraint::Constraint;
 pub(crate) use demanded::Demanded;
 pub(crate) use issued::Issued;
-pub(crate) use operand::is_reached;
+pub(crate) use operand::{is_reached, unreached};
 #[cfg(test)]
 pub(crate) use options::solve_under;
 pub(crate) use options::{check_pins, ideal, least, least_cycles, solve};

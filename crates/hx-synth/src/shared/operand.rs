@@ -22,6 +22,21 @@ pub(crate) fn is_reached(program: &TileProgram, tensor: TensorId, view: &View, i
     })
 }
 
+/// Returns why no layout of a shared tensor lets instructions read an operand through a view; `None` if some layout does.
+pub(crate) fn unreached(
+    program: &TileProgram,
+    tensor: TensorId,
+    view: &View,
+    issued: &Issued,
+) -> Option<String> {
+    if is_reached(program, tensor, view, issued) {
+        return None;
+    }
+    let of = |reach: &ReachRow| constraint(program, tensor, view, issued, reach).err();
+    let pinned = || format!("the layout pinned to `{}` has another form", program.tensor(tensor).name);
+    Some(issued.reaches().find_map(of).unwrap_or_else(pinned))
+}
+
 /// Returns the ways in which instructions can read an operand, and those that only another layout or view would allow.
 pub(super) fn options(program: &TileProgram, tensor: TensorId, u: &Use<'_>, issued: &Issued) -> Options {
     let mut options = Options::default();
