@@ -5,7 +5,8 @@ use std::math::LOG2E;
 
 /// loss[i] = log Σ exp(x[i, ..]) - x[i, label[i]] and lse[i] = log Σ exp(x[i, ..]). A row whose label is negative is left out: its loss
 /// is 0, whatever its logits are. Logits of -inf are masked and add nothing. A label of `n` or more is none of the row: its loss is NaN.
-/// A block takes a row, `BN` elements at a time, and reads it once.
+/// A block takes a row, `BN` elements at a time, and reads it once: each thread has the maximum and the sum of its own elements until the
+/// end of the row.
 kernel cross_entropy<BN = 1024, T: type = f16>(x: T[m, n], label: i32[m], loss: mut f32[m], lse: mut f32[m])
     grid [m]
     threads max(32, min(1024, BN / 16))
@@ -13,19 +14,23 @@ kernel cross_entropy<BN = 1024, T: type = f16>(x: T[m, n], label: i32[m], loss: 
     let row = block_idx;
     let found = label[row];
     let wanted = cast(load(tile(x, [1, 1], pad: nan)[.., .., row, max(found, 0)]), f32);
-    let top = register_tensor(f32, [1, 1]);
-    let total = register_tensor(f32, [1, 1]);
+    let parts = max(32, min(1024, BN / 16));
+    let top = register_tensor(f32, [parts, 1]);
+    let total = register_tensor(f32, [parts, 1]);
     fill(top, -inf);
     fill(total, 0.0);
     for i in 0..cdiv(n, BN) {
-        let part = cast(load(tile(x, [1, BN], pad: -inf)[.., .., row, i]), f32);
+        let tile_of_row = cast(load(tile(x[row], [BN], pad: -inf)[.., i]), f32);
+        let part = reshape(tile_of_row, [parts, BN / parts]);
         let higher = max(top, max(part, axis: 1));
         // The difference of two infinities is NaN, so an infinite maximum is not subtracted.
         let base = where(abs(higher) == inf, 0.0, higher);
         total = total * exp2((top - base) * LOG2E) + sum(exp2((part - base) * LOG2E), axis: 1);
         top = higher;
     }
-    let all = top + log2(total) * LN2;
+    let highest = max(top, axis: 0);
+    let base = where(abs(highest) == inf, 0.0, highest);
+    let all = highest + log2(sum(total * exp2((top - base) * LOG2E), axis: 0)) * LN2;
     copy(where(found < 0, 0.0, all - wanted), tile(loss[new, ..], [1, 1])[.., .., 0, row]);
     copy(all, tile(lse[new, ..], [1, 1])[.., .., 0, row]);
 }

@@ -31,6 +31,7 @@ mod manual;
 mod mutants;
 mod notebooks;
 mod pictures;
+mod performance;
 mod planted;
 mod printing;
 mod projects;

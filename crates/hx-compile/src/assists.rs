@@ -9,7 +9,7 @@ use hx_base::{Edit, TextRange};
 use hx_layout::ComposedLayout;
 use hx_lower::Lowered;
 use hx_synth::Solved;
-use hx_tile::{Choice, CopyChoice, OpId, Solution, TensorId, TensorKind, TileProgram};
+use hx_tile::{Choice, CopyChoice, OpId, OpKind, Solution, TensorId, TensorKind, TileProgram};
 
 use crate::diagnostics::{Places, repair};
 use crate::{Db, Instance, candidates, routed_program, solved};
@@ -178,6 +178,8 @@ pub(crate) enum WidthChange {
     Pins(Vec<(TensorId, ComposedLayout)>),
     /// Give the operation a rearranged copy of the tensor.
     Rearranged(OpId, TensorId),
+    /// Load through shared tensors.
+    Staged(Vec<OpId>),
 }
 
 /// Offers `use this access width` for the copies in the range.
@@ -250,6 +252,18 @@ impl WidthChange {
                 let user = program.op(*user).map_or("operation", |op| op.kind.name());
                 format!("rearrange `{}` for the `{user}`", program.tensor(*tensor).name)
             }
+            WidthChange::Staged(loads) => {
+                let name = |id: &OpId| match program.op(*id).map(|op| &op.kind) {
+                    Some(OpKind::Copy { src, .. }) => format!("`{}`", program.base_name(src.base)),
+                    _ => String::new(),
+                };
+                let names: Vec<String> = loads.iter().map(name).collect();
+                let (names, to) = match names.len() {
+                    1 => (names.concat(), "a `shared_tensor`"),
+                    _ => (names.join(" and "), "`shared_tensor`s"),
+                };
+                format!("copy {names} to {to}, `sync()`, and `load` from there")
+            }
         }
     }
 }
@@ -269,6 +283,7 @@ pub(crate) fn written(places: &Places<'_>, lowered: &Lowered, change: &WidthChan
             let how = format!("rearrange `{}` for the `{name}`", program.tensor(*tensor).name);
             Some((how, vec![repair::rearranged(places, lowered, *user, *tensor)?]))
         }
+        WidthChange::Staged(_) => None,
     }
 }
 
@@ -315,6 +330,28 @@ pub(crate) fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: Op
             }
         }
     }
+    // Try the layouts in which copies to and from global memory would be coalesced if nothing else had demands.
+    let own_layouts = coalesced_alone(db, program, &found.solution);
+    let of_op = |id: &TensorId| kind.tensors().contains(id);
+    let alone: Vec<_> = own_layouts.iter().filter(|(id, _)| of_op(id)).cloned().collect();
+    let is_alike = |(id, _): &&(TensorId, ComposedLayout)| {
+        alone.iter().any(|(own, _)| program.tensor(*own).shape == program.tensor(*id).shape)
+    };
+    let alike: Vec<_> = own_layouts.iter().filter(is_alike).cloned().collect();
+    for pins in [alone, alike, own_layouts] {
+        if !pins.is_empty() && !tried.contains(&pins) {
+            attempt(&with_pins(program, &pins), WidthChange::Pins(pins.clone()));
+            tried.push(pins);
+        }
+    }
+    // Try to load through shared memory: this load alone, and together with the other narrow ones.
+    let narrow = narrow_loads(program, &found.solution);
+    if narrow.contains(&op) {
+        attempt(&hx_synth::staged_loads(program, &[op]), WidthChange::Staged(vec![op]));
+        if narrow.len() > 1 {
+            attempt(&hx_synth::staged_loads(program, &narrow), WidthChange::Staged(narrow.clone()));
+        }
+    }
     // Try to leave its register tensor to this copy alone, by rearranging it for another operation that reads it.
     for tensor in kind.registers() {
         for (user, _) in program.ops(1.0) {
@@ -326,4 +363,40 @@ pub(crate) fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: Op
     }
     widths.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.cycles.total_cmp(&b.cycles)));
     widths
+}
+
+/// Returns, for each register tensor that a copy moves from or to global memory, the layout that it has in a program of this copy
+/// alone, if the tensor is not pinned and has another layout in the solution.
+fn coalesced_alone(
+    db: &dyn Db,
+    program: &TileProgram,
+    solution: &Solution,
+) -> Vec<(TensorId, ComposedLayout)> {
+    let mut found: Vec<(TensorId, ComposedLayout)> = Vec::new();
+    for (op, _) in program.ops(1.0) {
+        let OpKind::Copy { src, dst } = &op.kind else { continue };
+        let (Some(tensor), true) = (src.register().or(dst.register()), src.base.param().or(dst.base.param()).is_some())
+        else {
+            continue;
+        };
+        if is_pinned(program, tensor) || found.iter().any(|(known, _)| *known == tensor) {
+            continue;
+        }
+        let alone = hx_synth::restricted(program, &[hx_synth::Claim::Operation(op.id)]);
+        let layout = solve(db, &alone).and_then(|solved| layout_of(&solved.solution, tensor));
+        let other = layout.filter(|layout| layout_of(solution, tensor).as_ref() != Some(layout));
+        found.extend(other.map(|layout| (tensor, layout)));
+    }
+    found
+}
+
+/// Returns the loads from global memory that are narrower than the target's widest accesses.
+fn narrow_loads(program: &TileProgram, solution: &Solution) -> Vec<OpId> {
+    let widest = program.target.limits.access_bytes;
+    let is_narrow = |op: &&hx_tile::Op| {
+        let OpKind::Copy { src, dst } = &op.kind else { return false };
+        let is_load = src.base.param().is_some() && dst.register().is_some();
+        is_load && copy_of(solution, op.id).is_some_and(|copy| copy.bytes < widest)
+    };
+    program.ops(1.0).into_iter().map(|(op, _)| op).filter(is_narrow).map(|op| op.id).collect()
 }

@@ -21,7 +21,8 @@ mod waits;
 
 use std::collections::BTreeSet;
 
-use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes, sort_diagnostics};
+pub use accepted::is_accepted;
+use hx_base::{Diagnostic, Severity, SourceFile, TextRange, TextSize, codes, sort_diagnostics};
 use hx_hir::{Item, Name};
 use hx_lower::{ItemPart, Lowered, Place};
 use hx_target::Target;
@@ -55,9 +56,14 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
         }
         Err(stop) => found.extend(places.stop(None, stop)),
     }
-    found.retain(|found| !accepted::is_accepted(db, instance, found));
+    found.retain(|found| !is_accepted(db, instance, found));
     sort_diagnostics(db, &mut found);
     found
+}
+
+/// Returns the performance notes of an instance, without those that the source accepts.
+pub fn performance_notes<'db>(db: &'db dyn Db, instance: Instance<'db>) -> impl Iterator<Item = &'db Diagnostic> {
+    instance_diagnostics(db, instance).iter().filter(|found| found.severity == Severity::Performance)
 }
 
 /// Returns the warnings that concern what a run of the instance shows, as far as they take neither layouts nor machine code: padding

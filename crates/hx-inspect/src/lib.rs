@@ -29,10 +29,10 @@ pub use emit::{
 };
 pub use front::{foreign_errors, front_diagnostics};
 pub use in_place::{in_place, pairs_in_place};
-pub use report::{Advice, FormatReport, KernelReport, Moves, Part, Ran, Row, Spot};
+pub use report::{Advice, FormatReport, KernelReport, Moves, Note, Part, Ran, Row, Spot};
 pub use settings::setup;
 pub use setup::{DeviceChoice, Setup, UnknownDevice};
-pub use spills::spilled_in;
+pub use spills::{known_spills, spilled_in};
 pub use stopped::stopped_at;
 pub use timings::{KernelTimes, timings};
 pub use why::Solved;

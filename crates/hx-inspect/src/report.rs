@@ -46,6 +46,25 @@ pub struct KernelReport {
     pub rows: Vec<Row>,
     /// Counts of statements that belong to no operation.
     pub other: Counters,
+    /// The performance notes of the instance.
+    pub notes: Vec<Note>,
+}
+
+/// A performance note.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// The number of its code, such as `HX0306`.
+    pub code: &'static str,
+    pub path: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1.
+    pub column: u32,
+    pub message: String,
+    /// Facts that explain it.
+    pub notes: Vec<String>,
+    /// The changes that it offers.
+    pub help: Vec<String>,
 }
 
 /// A kernel or a function with operations of the instance.

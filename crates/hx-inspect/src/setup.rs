@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use hx_target::Target;
 use hx_worker::toolkit::SearchEnv;
-use hx_worker::{Cache, CompileJob, Compiler, WorkerCommand};
+use hx_worker::{Cache, CompileJob, Compiled, Compiler, WorkerCommand};
 
 /// The value of `--device`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,8 +68,12 @@ impl Setup {
     /// Returns the registers that ptxas reported for a kernel's text, if the cache holds a compile of it. Does not compile, load
     /// or start anything.
     pub fn reported_registers(&self, text: &str, symbol: &str, arch: &str) -> Option<u32> {
+        self.cached(text, symbol, arch)?.kernel(symbol).map(|kernel| kernel.registers)
+    }
+
+    /// Returns the machine code of a kernel's text, if the cache holds a compile of it. Does not compile, load or start anything.
+    pub fn cached(&self, text: &str, symbol: &str, arch: &str) -> Option<Compiled> {
         let compiler = Compiler::new(&self.search, self.cache.clone());
-        let compiled = compiler.cached(&CompileJob::of_kernel(text, symbol, arch))?;
-        compiled.kernel(symbol).map(|kernel| kernel.registers)
+        compiler.cached(&CompileJob::of_kernel(text, symbol, arch))
     }
 }

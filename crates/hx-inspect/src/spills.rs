@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use hx_base::{Diagnostic, TextRange, TextSize, codes, line_index};
-use hx_compile::{Db, Instance};
+use hx_base::{Diagnostic, SourceFile, TextRange, TextSize, codes, line_index};
+use hx_compile::{Db, Instance, cuda_source, default_instance, is_accepted, sound_kernels};
 use hx_hir::{Item, Kernel, RoleKind, StmtKind, body_of, body_source_map, signature_source_map};
 use hx_lower::{ItemPart, Place};
 use hx_worker::log::KernelResources;
 use hx_worker::{Limits, Listing, disassemble};
 
+use crate::emit::COMPILE_LIMIT;
 use crate::setup::Setup;
 
 /// The most lines that are shown.
@@ -62,6 +63,21 @@ pub fn spilled_in(
     spilled(db, instance, resources, None)?;
     let listing = disassemble(&setup.search, code, limits).ok();
     spilled(db, instance, resources, listing.as_ref())
+}
+
+/// Returns the findings about spilled registers of a file's default instances, as far as the cache holds a compile of them: nothing is
+/// compiled. Those that the source accepts are left out.
+pub fn known_spills(db: &dyn Db, file: SourceFile, setup: &Setup) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for kernel in sound_kernels(db, file) {
+        let Some(instance) = default_instance(db, kernel, setup.target) else { continue };
+        let Ok(source) = cuda_source(db, instance) else { continue };
+        let Some(compiled) = setup.cached(&source.text, &source.symbol, setup.target.name()) else { continue };
+        let resources = compiled.kernel(&source.symbol);
+        let spills = spilled_in(db, instance, resources, &compiled.code, setup, &Limits::within(COMPILE_LIMIT));
+        found.extend(spills.filter(|found| !is_accepted(db, instance, found)));
+    }
+    found
 }
 
 /// Returns the lines with instructions that move registers to local memory and back, each with the number of these

@@ -125,6 +125,15 @@ impl Drawing<'_> {
         for line in &lines {
             columns.line(line, &mut out);
         }
+        for note in &self.notes {
+            let at = format!("{}:{}:{}", note.path, note.line, note.column);
+            out += &filled(&format!("{at}: performance[{}]: {}", note.code, note.message), width, "", "  ");
+            for (word, texts) in [("note", &note.notes), ("help", &note.help)] {
+                for text in texts {
+                    out += &filled(&format!("{word}: {text}"), width, "  ", "    ");
+                }
+            }
+        }
         out
     }
 

@@ -43,7 +43,7 @@ pub use anchor::tilings::unfit_matrix_instructions;
 pub use checks::convertible::is_convertible;
 pub use checks::size::{SPARE_REGISTERS, fits_registers, registers_of_a_thread};
 pub use choices::roles::role_registers;
-pub use conflict::{Claim, Conflict, Repair, explain, restricted, with_warps};
+pub use conflict::{Claim, Conflict, Repair, explain, restricted, staged_loads, with_warps};
 pub use constraints::component::UNKNOWN_TRIPS;
 pub use edits::Chunks;
 pub use estimate::{Bottleneck, Forecast, compared, estimate, estimate_any, forecast, resident_blocks, wave_cycles};

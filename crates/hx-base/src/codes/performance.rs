@@ -19,6 +19,7 @@ family! {
     ///     for p in 0..cdiv(k, BK) {
     ///         copy_async(tile(a, [BM, BK])[.., .., i, p], sa);
     ///         copy_async(tile(b, [BN, BK])[.., .., j, p], sb);
+    ///         commit();
     ///         wait(0);
     ///         sync();
     ///         gemm(acc, sa, sb);

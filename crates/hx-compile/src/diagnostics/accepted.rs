@@ -7,7 +7,7 @@ use hx_syntax::ast::{AstNode as _, Attr};
 use crate::{Db, Instance};
 
 /// Reports whether the source accepts a performance note of an instance.
-pub(super) fn is_accepted(db: &dyn Db, instance: Instance<'_>, found: &Diagnostic) -> bool {
+pub fn is_accepted(db: &dyn Db, instance: Instance<'_>, found: &Diagnostic) -> bool {
     if found.severity != Severity::Performance {
         return false;
     }

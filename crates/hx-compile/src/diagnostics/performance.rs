@@ -8,6 +8,7 @@
 mod accesses;
 mod arithmetic;
 mod barriers;
+mod products;
 mod repeated;
 mod residency;
 
@@ -26,7 +27,8 @@ const WORTH: f64 = 0.05;
 /// Returns the performance notes of a solved instance that its layouts and instructions give rise to.
 pub(super) fn notes(places: &Places<'_>, lowered: &Lowered, solved: &Solved) -> Vec<Diagnostic> {
     let context = Context { places, lowered, solved, shares: Shares::of(solved) };
-    let mut found = repeated::products(&context);
+    let mut found = products::slow(&context);
+    found.extend(repeated::products(&context));
     found.extend(accesses::narrow(&context));
     found.extend(arithmetic::slow(&context));
     found.extend(barriers::in_loops(&context));

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hx_base::{line_index, printable};
-use hx_compile::{Db, Instance, estimate_of_launch, tile_program};
+use hx_base::{Diagnostic, line_index, printable};
+use hx_compile::{Db, Instance, estimate_of_launch, performance_notes, tile_program};
 use hx_hir::{ItemKey, signature_source_map};
 use hx_lower::{Lowered, Place};
 use hx_sim::{Counters, Report};
@@ -12,7 +12,7 @@ use hx_thread::{Control, Description, Group, Leaf, Stmt, ThreadProgram, visit};
 use hx_tile::{OpCycles, OpId, Origin, op_text};
 
 use super::advice::Advice;
-use super::{KernelReport, Moves, Part, Row, Spot};
+use super::{KernelReport, Moves, Note, Part, Row, Spot};
 use crate::why::Solved;
 
 /// A gap of at most this many lines between two operations is shown whole. Of a longer gap only the last line is shown, which
@@ -61,6 +61,7 @@ impl Ran<'_, '_> {
             barriers: self.counted.barriers,
             cycles: estimate.as_ref().map_or(0.0, |estimate| estimate.block * blocks),
             other: self.rest(&rows),
+            notes: performance_notes(self.db, self.instance).map(|found| Note::of(self.db, found)).collect(),
             parts: places.parts(),
             rows,
         })
@@ -102,6 +103,23 @@ impl Ran<'_, '_> {
                 .map(|op| Advice::of(self.db, self.instance, solved, op, &counters))
                 .unwrap_or_default(),
         })
+    }
+}
+
+impl Note {
+    fn of(db: &dyn Db, found: &Diagnostic) -> Note {
+        let file = found.primary.file;
+        let at = line_index(db, file).line_col(found.primary.range.start());
+        let fixes = found.fixes.iter().map(|fix| fix.title.clone());
+        Note {
+            code: found.code.id,
+            path: file.path(db).to_owned(),
+            line: at.line + 1,
+            column: at.col + 1,
+            message: found.message.clone(),
+            notes: found.notes.clone(),
+            help: fixes.chain(found.help.iter().cloned()).collect(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use hx_sim::Counters;
 use hx_tile::Resource;
 use serde_json::{Map, Value, json};
 
-use super::{KernelReport, Row, Spot};
+use super::{KernelReport, Note, Row, Spot};
 
 impl KernelReport {
     /// Returns the report as a JSON object.
@@ -21,6 +21,7 @@ impl KernelReport {
             "operations": self.rows.iter().map(|row| self.operation(row)).collect::<Vec<_>>(),
             "other": counters(&self.other),
             "total": total,
+            "notes": self.notes.iter().map(note).collect::<Vec<_>>(),
         })
     }
 
@@ -48,6 +49,16 @@ impl KernelReport {
         let part = &self.parts[spot.part];
         json!({ "path": part.path, "item": part.name, "line": spot.line, "column": spot.column })
     }
+}
+
+fn note(note: &Note) -> Value {
+    json!({
+        "code": note.code,
+        "place": { "path": note.path, "line": note.line, "column": note.column },
+        "message": note.message,
+        "notes": note.notes,
+        "help": note.help,
+    })
 }
 
 fn counters(c: &Counters) -> Map<String, Value> {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use hx_tile::{Control, Leaf, OpId, OpKind, Stmt, TensorId, TileProgram};
 
-pub use repair::{Repair, with_warps};
+pub use repair::{Repair, staged_loads, with_warps};
 
 use crate::failure::{Failure, FailureKind};
 use crate::solve::loads::loaded;

@@ -329,6 +329,42 @@ fn synchronous(program: &mut TileProgram, id: OpId) -> Option<()> {
     Some(())
 }
 
+/// Returns the program in which the register tensors of loads get their elements by way of shared tensors, each ordered by barriers on
+/// both sides: the copy from global memory is then free of the layouts of what uses the elements. Leaves other operations as they are.
+pub fn staged_loads(program: &TileProgram, loads: &[OpId]) -> TileProgram {
+    let mut program = program.clone();
+    for id in loads {
+        stage_load(&mut program, *id);
+    }
+    program
+}
+
+/// Stages one load; `None` if the operation is none.
+fn stage_load(program: &mut TileProgram, id: OpId) -> Option<()> {
+    let Op { kind: OpKind::Copy { dst, .. }, scope, .. } = program.op(id)?.clone() else { return None };
+    let Base::Register(held) = dst.base else { return None };
+    let like = program.tensor(held).clone();
+    let mut new = Adder::new(program, scope);
+    let first = new.tensor(&like, like.shape.clone(), TensorKind::Register { pinned: None });
+    let shared = new.tensor(&like, like.shape.clone(), TensorKind::Shared { pinned: None });
+    let [first, shared] =
+        [Base::Register(first), Base::Shared(shared)].map(|base| View::whole(base, &like.shape));
+    let behind = [
+        OpKind::Copy { src: first.clone(), dst: shared.clone() },
+        OpKind::Sync(SyncOp::Scope),
+        OpKind::Copy { src: shared, dst },
+        OpKind::Sync(SyncOp::Scope),
+    ];
+    let behind: Vec<Stmt> = behind.into_iter().map(|kind| new.op(kind)).collect();
+    insert_behind(&mut program.body, id, &mut |op| {
+        if let OpKind::Copy { dst, .. } = &mut op.kind {
+            *dst = first.clone();
+        }
+        behind.clone()
+    });
+    Some(())
+}
+
 /// Moves a tensor through shared memory into another layout before an operation.
 fn rearrange(program: &mut TileProgram, op: OpId, tensor: TensorId, layout: &Layout) {
     let like = program.tensor(tensor).clone();
@@ -378,16 +414,26 @@ impl Adder<'_> {
 
 /// Changes the operation `id` with `with`, and inserts the statements that `with` returns before it.
 fn change(body: &mut Vec<Stmt>, id: OpId, with: &mut dyn FnMut(&mut Op) -> Vec<Stmt>) {
+    insert(body, id, 0, with);
+}
+
+/// Changes the operation `id` with `with`, and inserts the statements that `with` returns behind it.
+fn insert_behind(body: &mut Vec<Stmt>, id: OpId, with: &mut dyn FnMut(&mut Op) -> Vec<Stmt>) {
+    insert(body, id, 1, with);
+}
+
+/// Inserts statements `distance` statements behind the place of an operation.
+fn insert(body: &mut Vec<Stmt>, id: OpId, distance: usize, with: &mut dyn FnMut(&mut Op) -> Vec<Stmt>) {
     let mut at = 0;
     while at < body.len() {
         match &mut body[at] {
             Stmt::Leaf(Leaf::Op(op)) => {
-                let before = if op.id == id { with(op) } else { Vec::new() };
-                let added = before.len();
-                body.splice(at..at, before);
-                at += added;
+                let added = if op.id == id { with(op) } else { Vec::new() };
+                let count = added.len();
+                body.splice(at + distance..at + distance, added);
+                at += count;
             }
-            control => control.bodies_mut().for_each(|body| change(body, id, with)),
+            control => control.bodies_mut().for_each(|body| insert(body, id, distance, with)),
         }
         at += 1;
     }

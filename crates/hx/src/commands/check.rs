@@ -50,6 +50,10 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         found.extend(new);
         remarks.iter().for_each(|line| output.remark(line));
     }
+    if !is_chosen {
+        found.extend(loaded.files.iter().flat_map(|&file| hx_inspect::known_spills(&loaded.db, file, &setup)));
+        hx_base::sort_diagnostics(&loaded.db, &mut found);
+    }
     output.diagnostics(&loaded.db, &found);
     let count = loaded.files.len();
     let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };

@@ -1,5 +1,7 @@
 //! Accesses that are narrower than their memory allows.
 
+use std::collections::BTreeSet;
+
 use hx_base::{Applicability, Diagnostic, Fix, codes};
 use hx_tile::{CopyChoice, Op, OpKind, TensorId};
 
@@ -93,9 +95,7 @@ fn note(context: &Context<'_>, op: &Op, access: &Access<'_>) -> Option<Diagnosti
     found = match fix {
         Some(Wider::Fix(fix)) => found.with_fix(fix),
         Some(Wider::Help(help)) => found.help(help),
-        None if access.limit.is_none() => {
-            found.help("pins and rearrangements of its tensors were tried: none lowers the estimate")
-        }
+        None if access.limit.is_none() => found.note(nearest(context, op, bytes)),
         None => found,
     };
     Some(context.called(op, found))
@@ -109,24 +109,55 @@ fn demanded(
     found: Diagnostic,
 ) -> Diagnostic {
     let reason = choice.reason.text.replace(&format!("{} B: ", choice.bytes), "");
-    let Some(tensor) = registers.into_iter().flatten().next() else { return found.note(reason) };
-    let Some(held) = context.solved.solution.registers.get(&tensor) else { return found.note(reason) };
-    let mut found = found.note(reason);
-    let program = &context.lowered.program;
-    let own = (found.primary.file, found.primary.range);
-    for id in held.reason.from.iter().take(SHOWN) {
-        let Some(op) = program.op(*id) else { continue };
-        let at = context.place(op);
-        if at != own {
-            let text = format!("this `{}` demands the layout of the register tensor", op.kind.name());
-            found = found.also(at.0, at.1, text);
-        }
+    let found = found.note(reason);
+    let Some(tensor) = registers.into_iter().flatten().next() else { return found };
+    let Some(op) = anchor(context, tensor) else { return found };
+    let ((file, range), own) = (context.place(op), found.primary.range);
+    let is_own = file == found.primary.file && own.contains_range(range);
+    if is_own {
+        return found;
     }
-    found
+    found.also(file, range, format!("the layout follows from this `{}`", op.kind.name()))
 }
 
-/// The most operations that are named as causes.
-const SHOWN: usize = 2;
+/// Returns the operation from which the layout of a register tensor follows, through operations that hand on the layouts of others.
+fn anchor<'a>(context: &'a Context<'_>, tensor: TensorId) -> Option<&'a Op> {
+    let (program, solution) = (&context.lowered.program, &context.solved.solution);
+    let (mut tensor, mut last) = (tensor, None);
+    let mut seen = BTreeSet::new();
+    while seen.insert(tensor) {
+        let Some(op) = solution.registers.get(&tensor).and_then(|held| program.op(*held.reason.from.first()?))
+        else {
+            break;
+        };
+        last = Some(op);
+        if matches!(op.kind, OpKind::Gemm { .. } | OpKind::Copy { .. }) {
+            break;
+        }
+        let follows = |id: &TensorId| {
+            let held = solution.registers.get(id);
+            held.is_some_and(|held| !held.reason.from.contains(&op.id))
+        };
+        let Some(next) = op.kind.registers().into_iter().find(follows) else { break };
+        tensor = next;
+    }
+    last
+}
+
+/// Describes the change that makes an access wider and raises the estimate least.
+fn nearest(context: &Context<'_>, op: &Op, own: u32) -> String {
+    let widths = other_widths(context.places.db, context.places.instance, op.id);
+    let wider = widths.iter().filter(|width| width.bytes > own);
+    match wider.min_by(|a, b| a.cycles.total_cmp(&b.cycles)) {
+        Some(width) => format!(
+            "{} B at a time is possible, but the estimate is not lower: {:.2} times the present one if you {}",
+            width.bytes,
+            width.cycles / context.solved.solution.cost,
+            width.change.text(&context.lowered.program)
+        ),
+        None => "of the pins and rearrangements of its tensors that were tried, none makes it wider".to_owned(),
+    }
+}
 
 /// A change that makes an access wider and the kernel faster.
 enum Wider {

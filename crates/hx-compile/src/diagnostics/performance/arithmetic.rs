@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hx_base::{Diagnostic, codes};
+use hx_base::{Applicability, Diagnostic, Edit, Fix, codes, parse};
 use hx_dtype::{DType, Operator};
+use hx_syntax::SyntaxNode;
+use hx_syntax::ast::{self, AstNode as _};
 use hx_target::Target;
 use hx_tile::{Map, Op, OpKind, Scalar, TensorId, TileProgram};
 
@@ -87,10 +89,14 @@ fn note(
 ) -> Diagnostic {
     let (file, range) = context.place(op);
     let (operator, name) = (approximation.operator.name(), approximation.name);
+    let fix = replaced(context, op, approximation);
     let message = format!("`{operator}` is more precise than its result, which is rounded to `{dtype}`");
     let found = Diagnostic::new(&codes::SLOW_ARITHMETIC, file, range, message).note(format!(
         "`{operator}` takes {now:.1} cycles a value of each lane, `std::math::{name}` {then:.1}"
     ));
+    if let Some(fix) = fix {
+        return context.called(op, found.with_fix(fix));
+    }
     let help = match approximation.operator {
         Operator::Div => format!(
             "`{name}(a, b)` for `a / b`; for one divisor of many values, `let r = 1.0 / b;` and `a * r`"
@@ -99,6 +105,36 @@ fn note(
         _ => format!("`{name}(x)` for `{operator}(x)`"),
     };
     context.called(op, found.help(help))
+}
+
+/// Returns the fix that calls the approximation, if the text of the operation has the operator once, on numbers of f32.
+fn replaced(context: &Context<'_>, op: &Op, approximation: &Approximation) -> Option<Fix> {
+    let OpKind::Map(map) = &op.kind else { return None };
+    let mut operators = Vec::new();
+    map.value.operators(&mut operators);
+    let is_single = |(operator, dtype): &(Operator, DType)| *operator == approximation.operator && *dtype == DType::F32;
+    if operators.iter().filter(|found| is_single(found)).count() != 1 {
+        return None;
+    }
+    let (file, range) = context.places.op(context.lowered, op.id)?;
+    let name = approximation.operator.name();
+    let inside = |node: &SyntaxNode| range.contains_range(node.text_range());
+    let found = parse(context.places.db, file).syntax_node().descendants().filter(inside).filter_map(|node| {
+        if let Some(binary) = ast::BinaryExpr::cast(node.clone()) {
+            let sign = binary.op_kind().is_some_and(|op| op == ast::BinaryOp::Arith(ast::ArithOp::Div));
+            let args = [binary.lhs()?, binary.rhs()?].map(|arg| arg.syntax().text().to_string());
+            return (sign && name == "/").then(|| (binary.syntax().text_range(), args.join(", ")));
+        }
+        let call = ast::CallExpr::cast(node)?;
+        let list = call.arg_list()?.syntax().text().to_string();
+        let args = list.strip_prefix('(')?.strip_suffix(')')?.to_owned();
+        (call.callee()?.syntax().text() == name).then(|| (call.syntax().text_range(), args))
+    });
+    let found: Vec<_> = found.collect();
+    let [(at, args)] = found.as_slice() else { return None };
+    let text = format!("std::math::{}({args})", approximation.name);
+    let title = format!("call `std::math::{}`", approximation.name);
+    Some(Fix { title, edits: vec![Edit { file, range: *at, text }], applicability: Applicability::Maybe })
 }
 
 /// Collects the slow operators of a map.

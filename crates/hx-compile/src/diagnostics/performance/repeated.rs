@@ -71,7 +71,7 @@ fn divided(context: &Context<'_>, op: &Op, choice: &GemmChoice, found: Diagnosti
     match times < 1.0 {
         true => found.help(format!("`warps: {text}` divides the work: the estimate is {times:.2} of the present one")),
         false => found.note(format!(
-            "`warps: {text}` divides the work, and is estimated to take {times:.2} times as long as the repetition"
+            "`warps: {text}` divides the work, but the estimate is not lower: {times:.2} times the present one"
         )),
     }
 }

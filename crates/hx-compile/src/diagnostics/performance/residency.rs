@@ -3,8 +3,8 @@
 use hx_base::{Diagnostic, codes};
 use hx_index::Symbol;
 use hx_lower::CtValue;
-use hx_synth::{Solved, resident_blocks, wave_cycles};
-use hx_tile::TileProgram;
+use hx_synth::{Solved, UNKNOWN_TRIPS, resident_blocks, wave_cycles};
+use hx_tile::{Op, TileProgram};
 
 use super::Context;
 use crate::diagnostics::repair;
@@ -18,7 +18,8 @@ const WORTH: f64 = 0.9;
 /// parameter, with which two fit, lowers the estimate. The value changes no grid, so the work of a block is the same.
 pub(super) fn low(context: &Context<'_>) -> Option<Diagnostic> {
     let (program, own) = (&context.lowered.program, context.solved);
-    if !program.roles().is_empty() || is_persistent(program) || resident_blocks(&own.program, &own.solution) != 1 {
+    let by_shared = program.target.limits.residency(program.block_threads(), 1, own.solution.shared_bytes);
+    if !program.roles().is_empty() || is_persistent(program) || by_shared.blocks != 1 {
         return None;
     }
     let now = of_a_block(own);
@@ -51,6 +52,21 @@ fn of_a_block(solved: &Solved) -> f64 {
     wave_cycles(&solved.program, &solved.solution) / blocks
 }
 
+/// Reports whether a block of one program has the work of a block of the other: the same grid, and the same operations on tensors of
+/// the same shapes in the same loops of unknown length. They may differ in the rounds of loops of known length, such as those that fill
+/// the stages of a ring.
+fn has_work_of(one: &TileProgram, other: &TileProgram) -> bool {
+    let work = |program: &TileProgram| -> Vec<(&'static str, f64, Vec<Vec<i64>>)> {
+        let of = |((op, trips), (_, twice)): ((&Op, f64), (&Op, f64))| {
+            let shapes = op.kind.registers().into_iter().map(|id| program.tensor(id).shape.clone());
+            (op.kind.name(), twice / trips.max(1.0), shapes.collect())
+        };
+        let longer = program.ops(2.0 * UNKNOWN_TRIPS);
+        program.ops(UNKNOWN_TRIPS).into_iter().zip(longer).map(of).collect()
+    };
+    one.grid == other.grid && work(one) == work(other)
+}
+
 /// Returns the smaller value of one parameter with which two blocks fit and a block takes the fewest cycles, and these cycles; `None` if
 /// no value lowers the estimate enough.
 fn best(context: &Context<'_>, now: f64) -> Option<(OtherValue, f64)> {
@@ -61,7 +77,7 @@ fn best(context: &Context<'_>, now: f64) -> Option<(OtherValue, f64)> {
         for new in halves(old).chain([old - 1]).filter(|new| (1..old).contains(new)) {
             let other = with_value(db, instance, name, new);
             let Ok(lowered) = tile_program(db, other) else { continue };
-            if lowered.program.grid != context.lowered.program.grid {
+            if !has_work_of(&lowered.program, &context.lowered.program) {
                 continue;
             }
             let Ok(solved) = solved(db, other) else { continue };
