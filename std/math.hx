@@ -29,26 +29,3 @@ fn sigmoid_approx(x: f32) -> f32 {
 
 /// x to the power of y for x of at least 0, with a relative error below 2⁻¹⁸ for results from 2⁻¹⁶ to 2¹⁶.
 fn pow_approx(x: f32, y: f32) -> f32 { exp2(y * log2(x)) }
-
-kernel approximations(x: f32[n], y: f32[n], z: mut f16[5, n]) grid [cdiv(n, 256)] threads 128 {
-    let [block] = block_idx;
-    let a = load(tile(x, [256])[.., block]);
-    let b = load(tile(y, [256])[.., block]);
-    copy(cast(div_approx(a, b), f16), tile(z[0, ..], [256])[.., block]);
-    copy(cast(recip_approx(b), f16), tile(z[1, ..], [256])[.., block]);
-    copy(cast(sqrt_approx(a), f16), tile(z[2, ..], [256])[.., block]);
-    copy(cast(sigmoid_approx(a), f16), tile(z[3, ..], [256])[.., block]);
-    copy(cast(pow_approx(a, b), f16), tile(z[4, ..], [256])[.., block]);
-}
-
-test "approximations are good to the last place of f16" {
-    let x = abs(randn(f32, [3000], seed: 1));
-    let y = randn(f32, [3000], seed: 2);
-    let z = empty(f16, [5, 3000]);
-    approximations(x, y, z);
-    assert_close(z[0, ..], x / y, ulp: 1);
-    assert_close(z[1, ..], 1.0 / y, ulp: 1);
-    assert_close(z[2, ..], sqrt(x), ulp: 1);
-    assert_close(z[3, ..], 1.0 / (1.0 + exp(-x)), ulp: 1);
-    assert_close(z[4, ..], pow(x, y), ulp: 1);
-}

@@ -1,5 +1,4 @@
 /// c[m, n] = a[m, k] · b[n, k]ᵀ, one output tile per block (Fig. 15 of the CGO paper).
-#[accept("narrow-access", "the kernel of the paper, whose loads have the layout of the product")]
 kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
     where k % BK == 0
     grid [cdiv(m, BM), cdiv(n, BN)]

@@ -1,7 +1,10 @@
 //! Derivatives of the normalizations of rows that fit the registers of a block.
 
 /// The derivatives of `std::norm::rmsnorm` along dy: dx, and dw summed into what is there. `BLOCKS` blocks take the rows in turn.
-#[accept("barrier-in-loop", "a row fills the registers of the whole block, and its gradients need its own sums")]
+#[accept(
+    "barrier-in-loop",
+    "a row fills the registers of the whole block, and its gradients need its own sums",
+)]
 kernel rmsnorm_backward<BN = 1024, BLOCKS = 528, T: type = f16>(
     x: T[m, n],
     w: T[n],
@@ -31,7 +34,10 @@ kernel rmsnorm_backward<BN = 1024, BLOCKS = 528, T: type = f16>(
 }
 
 /// The derivatives of `std::norm::layernorm` along dy: dx, and dw and db summed into what is there.
-#[accept("barrier-in-loop", "a row fills the registers of the whole block, and its gradients need its own sums")]
+#[accept(
+    "barrier-in-loop",
+    "a row fills the registers of the whole block, and its gradients need its own sums",
+)]
 kernel layernorm_backward<BN = 1024, BLOCKS = 528, T: type = f16>(
     x: T[m, n],
     w: T[n],

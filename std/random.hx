@@ -65,7 +65,10 @@ fn uniform_of(word: u32) -> f32 {
 
 /// y = x / (1 - p) where a random number from 0 up to 1 is at least p, else 0: `p = 0` keeps all, and `p = 1` none. The number of element `4 · i + w` is word `w` of Philox for the counter
 /// `i` and the seed, as Triton's `tl.rand4x(seed, i)` gives it.
-#[accept("narrow-access", "four neighbours are the four words of one Philox, and a warp reads whole lines of the cache")]
+#[accept(
+    "narrow-access",
+    "four neighbours are the four words of one Philox, and a warp reads whole lines of the cache",
+)]
 kernel dropout<B = 2048, T: type = f16>(x: T[n], y: mut T[n], p: f32, seed: u32)
     grid [cdiv(n, B)]
     threads 128

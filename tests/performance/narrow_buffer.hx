@@ -1,5 +1,8 @@
 /// A buffer is written once, and read by rows and by columns in turns: no layout lets all reads be wide.
-kernel turned(x: f16[64, 64], y: mut f16[6, 64, 64]) grid [1] threads 128 {
+kernel turned(x: f16[64, 64], y: mut f16[6, 64, 64])
+    grid [1]
+    threads 128
+{
     let s = shared_tensor(f16, [64, 64]);
     copy(x, s);
     sync();

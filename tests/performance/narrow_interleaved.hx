@@ -1,5 +1,8 @@
 /// `concat` and `reshape` of interleaved pairs leave the pairs apart in the registers of a thread.
-kernel rotated<BH = 8, R = 128>(q: mut bf16[t, h, R], c: f32[t, R / 2], s: f32[t, R / 2]) grid [cdiv(h, BH), t] threads 64 {
+kernel rotated<BH = 8, R = 128>(q: mut bf16[t, h, R], c: f32[t, R / 2], s: f32[t, R / 2])
+    grid [cdiv(h, BH), t]
+    threads 64
+{
     let [bh, i] = block_idx;
     let cosine = load(c[i, ..])[new, .., new];
     let sine = load(s[i, ..])[new, .., new];

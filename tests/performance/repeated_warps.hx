@@ -1,5 +1,8 @@
 /// A tile of 16 × 8 results is that of one `mma.sync`, which both warps compute.
-kernel product(a: f16[m, k], b: f16[n, k], c: mut f16[m, n]) grid [cdiv(m, 16), cdiv(n, 8)] threads 64 {
+kernel product(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+    grid [cdiv(m, 16), cdiv(n, 8)]
+    threads 64
+{
     let [bm, bn] = block_idx;
     let acc = register_tensor(f32, [16, 8]);
     fill(acc, 0.0);

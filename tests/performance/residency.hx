@@ -1,19 +1,27 @@
-/// Stages of shared memory that leave no room for a second block.
-kernel staged<STAGES = 12>(x: f16[m, n], y: mut f16[m]) grid [cdiv(m, 128)] threads 128 {
-    let s = shared_tensor(f16, [128, 64, STAGES]);
-    let top = register_tensor(f16, [128, 64]);
-    fill(top, 0.0);
-    for j in 0..STAGES - 1 {
-        copy_async(tile(x, [128, 64])[.., .., block_idx, j], s[.., .., j]);
+/// A ring of four stages leaves no room for a second block.
+kernel product<STAGES = 4>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+    grid [cdiv(m, 128), cdiv(n, 128)]
+    threads 256
+{
+    let [bm, bn] = block_idx;
+    let sa = shared_tensor(f16, [128, 64, STAGES]);
+    let sb = shared_tensor(f16, [128, 64, STAGES]);
+    let acc = register_tensor(f32, [128, 128]);
+    fill(acc, 0.0);
+    for s in 0..STAGES - 1 {
+        copy_async(tile(a, [128, 64])[.., .., bm, s], sa[.., .., s]);
+        copy_async(tile(b, [128, 64])[.., .., bn, s], sb[.., .., s]);
         commit();
     }
-    for j in 0..cdiv(n, 64) {
+    for p in 0..cdiv(k, 64) {
         wait(STAGES - 2);
         sync();
-        top = max(top, load(s[.., .., j % STAGES]));
-        let next = j + STAGES - 1;
-        copy_async(tile(x, [128, 64])[.., .., block_idx, next], s[.., .., next % STAGES]);
+        let next = p + STAGES - 1;
+        copy_async(tile(a, [128, 64])[.., .., bm, next], sa[.., .., next % STAGES]);
+        copy_async(tile(b, [128, 64])[.., .., bn, next], sb[.., .., next % STAGES]);
         commit();
+        gemm(acc, sa[.., .., p % STAGES], sb[.., .., p % STAGES]);
     }
-    copy(max(top, axis: 1)[.., 0], tile(y, [128])[.., block_idx]);
+    wait(0);
+    copy(cast(acc, f16), tile(c, [128, 128])[.., .., bm, bn]);
 }

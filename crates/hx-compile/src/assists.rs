@@ -257,7 +257,9 @@ impl WidthChange {
                     Some(OpKind::Copy { src, .. }) => format!("`{}`", program.base_name(src.base)),
                     _ => String::new(),
                 };
-                let names: Vec<String> = loads.iter().map(name).collect();
+                let mut names: Vec<String> = loads.iter().map(name).collect();
+                names.sort();
+                names.dedup();
                 let (names, to) = match names.len() {
                     1 => (names.concat(), "a `shared_tensor`"),
                     _ => (names.join(" and "), "`shared_tensor`s"),

@@ -15,7 +15,8 @@ family! {
     ///     let [i, j] = block_idx;
     ///     let sa = shared_tensor(f16, [BM, BK]);
     ///     let sb = shared_tensor(f16, [BN, BK]);
-    ///     let acc = zeros(f32, [BM, BN]);
+    ///     let acc = register_tensor(f32, [BM, BN]);
+    ///     fill(acc, 0.0);
     ///     for p in 0..cdiv(k, BK) {
     ///         copy_async(tile(a, [BM, BK])[.., .., i, p], sa);
     ///         copy_async(tile(b, [BN, BK])[.., .., j, p], sb);
@@ -36,8 +37,11 @@ family! {
     /// ```hx fails
     /// kernel product(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [cdiv(m, 16), cdiv(n, 8)] threads 64 {
     ///     let [i, j] = block_idx;
-    ///     let acc = zeros(f32, [16, 8]);
-    ///     gemm(acc, load(tile(a, [16, 16])[.., .., i, 0]), load(tile(b, [8, 16])[.., .., j, 0]));
+    ///     let acc = register_tensor(f32, [16, 8]);
+    ///     fill(acc, 0.0);
+    ///     for p in 0..cdiv(k, 64) {
+    ///         gemm(acc, load(tile(a, [16, 64])[.., .., i, p]), load(tile(b, [8, 64])[.., .., j, p]));
+    ///     }
     ///     copy(acc, tile(c, [16, 8])[.., .., i, j]);
     /// }
     /// ```
@@ -56,15 +60,7 @@ family! {
     /// }
     /// ```
     ///
-    /// ```hx
-    /// use std::math::div_approx;
-    ///
-    /// kernel halves(x: f16[n], y: f16[n], z: mut f16[n]) grid [cdiv(n, 1024)] threads 128 {
-    ///     let v = cast(load(tile(x, [1024])[.., block_idx]), f32);
-    ///     let w = cast(load(tile(y, [1024])[.., block_idx]), f32);
-    ///     copy(cast(div_approx(v, w), f16), tile(z, [1024])[.., block_idx]);
-    /// }
-    /// ```
+    /// The fix of the note writes `std::math::div_approx(v, w)`.
     SLOW_ARITHMETIC = "HX0703", "slow-arithmetic", Performance, "arithmetic is more precise than its result";
 
     /// A reduction or a scan in a loop has its axis dealt to several warps, which meet in shared memory in every round: each round
@@ -73,7 +69,8 @@ family! {
     ///
     /// ```hx fails
     /// kernel sums(x: f32[m, n], y: mut f32[m]) grid [m] threads 128 {
-    ///     let sum_of_row = zeros(f32, [1]);
+    ///     let sum_of_row = register_tensor(f32, [1]);
+    ///     fill(sum_of_row, 0.0);
     ///     for j in 0..cdiv(n, 1024) {
     ///         sum_of_row = sum_of_row + sum(load(tile(x, [1, 1024])[.., .., block_idx, j]), axis: 1)[.., 0];
     ///     }
@@ -83,7 +80,8 @@ family! {
     ///
     /// ```hx
     /// kernel sums(x: f32[m, n], y: mut f32[m]) grid [m] threads 128 {
-    ///     let sums_of_threads = zeros(f32, [1, 1024]);
+    ///     let sums_of_threads = register_tensor(f32, [1, 1024]);
+    ///     fill(sums_of_threads, 0.0);
     ///     for j in 0..cdiv(n, 1024) {
     ///         sums_of_threads = sums_of_threads + load(tile(x, [1, 1024])[.., .., block_idx, j]);
     ///     }

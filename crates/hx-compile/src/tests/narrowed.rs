@@ -30,28 +30,34 @@ fn a_second_buffer_is_offered_where_it_is_cheaper() {
     check(
         &read_in_turns(6),
         expect![[r#"
-        HX0307 `shared_tensor(f16, [64, 64])` 3 of the 7 accesses to `s` move single elements: no layout lets all of them be wide
-          `s.T`: 2 B an access: it would be wider without the others
-          `s.T`: 2 B an access: it would be wider without the others
-          `s.T`: 2 B an access: it would be wider without the others
-          help: a second shared tensor, with the same writes as `s`, for what is read here takes 5709 of the 5961 cycles that a block is estimated to take
-    "#]],
+            HX0306 `shared_tensor(f16, [64, 64])` 3 of the 7 accesses to `s` move single elements: no layout lets all of them be wide
+              `s.T`: 2 B an access: it would be wider without the others
+              `s.T`: 2 B an access: it would be wider without the others
+              `s.T`: 2 B an access: it would be wider without the others
+              help: a second shared tensor, with the same writes as `s`, for what is read here takes 5709 of the 5961 cycles that a block is estimated to take
+        "#]],
     );
 }
 
 /// A single transposed read costs the same with the existing buffer, so no second buffer is offered.
 #[test]
 fn a_second_buffer_that_is_no_cheaper_is_not_offered() {
-    check(&read_in_turns(1), expect![""]);
+    check(&read_in_turns(1), expect![[r#"
+        HX0306 `s.T` `s` is read 2 B at a time
+          `copy(s.T, y0)`: the layout follows from this `copy`
+          note: `ld.shared.b16` runs 32 times a thread here, which is 15% of a block's estimated cycles
+          note: `ld.shared.v4.b32` would ask for `((8,8),64):((1,D),D)`, which `(64,(8,8)):(D,(1,D))` excludes
+          note: of the pins and rearrangements of its tensors that were tried, none makes it wider
+    "#]]);
 }
 
 /// Checks a file, replaces its text, checks it again: the queries of the second round that solve layouts.
 fn solved_again(before: &str, after: &str) -> String {
     let (mut db, file) = TestDb::with_file(before);
-    assert!(check_file(&db, file, target()).iter().any(|found| found.code.id == "HX0307"));
+    assert!(check_file(&db, file, target()).iter().any(|found| found.code.id == "HX0306"));
     db.log.take();
     assert!(file.update_text(&mut db, after));
-    assert!(check_file(&db, file, target()).iter().any(|found| found.code.id == "HX0307"));
+    assert!(check_file(&db, file, target()).iter().any(|found| found.code.id == "HX0306"));
     let counts = db.log.take_counts();
     let solves = |line: &&str| line.starts_with("solved ") || line.starts_with("second_of ");
     counts.lines().filter(solves).map(|line| format!("{line}\n")).collect()

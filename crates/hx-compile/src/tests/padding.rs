@@ -51,15 +51,15 @@ fn zeros_under_a_maximum_are_told() {
     sync();
     copy(reduce(load(s), axis: 1, op: |a, b| a * b)[.., 0], tile(y, [8])[.., block_idx]);",
         expect![[r#"
-            HX0305 `reduce(load(s), axis: 1, op: |a, b| a * b)` `reduced` changes hands between threads here, through 32 B of shared memory
-              note: it takes an estimated 113 of a block's 1581 cycles (7%)
-              note: `reduced` is held as ((16,2,4):(0,1,2), 1:0) (the projection of its operand along [1]) and needed as ((16,8):(4,0), 4:1) (what it is under other names)
-              help: layouts or `warps:` that agree spare it; `rearrange(…, auto)` says that it is meant
             HX0310 `reduce(load(s), axis: 1, op: |a, b| a * b)` `*` along axis 1 reads padding beyond the end of `x`, which is 0 here
               `tile(x, [8, 128])[.., .., block_idx, 0]`: dimension 1 of `x`, `n`, may end inside this tile
               note: padding of 1 changes no product
               help: `pad: 0` in the view says that zeros are meant
               fix: let the view of `x` have the padding 1
+            HX0305 `reduce(load(s), axis: 1, op: |a, b| a * b)` `reduced` changes hands between threads here, through 32 B of shared memory
+              note: it takes an estimated 113 of a block's 1581 cycles (7%)
+              note: `reduced` is held as ((16,2,4):(0,1,2), 1:0) (the projection of its operand along [1]) and needed as ((16,8):(4,0), 4:1) (what it is under other names)
+              help: layouts or `warps:` that agree spare it; `rearrange(…, auto)` says that it is meant
         "#]],
     );
 }

@@ -106,7 +106,7 @@ fn accesses_of_another_width() {
         MATMUL,
         "copy(ga[.., .., ki], ra)",
         expect![[r#"
-            use 16 B accesses: rearrange `ra` for the `gemm` (estimated cycles 27980 → 27876)
+            use 16 B accesses: pin `ra`, for BK = 16, BM = 64, BN = 64 (estimated cycles 27980 → 27876)
             use 2 B accesses: pin `ra`, for BK = 16, BM = 64, BN = 64 (estimated cycles 27980 → 73124)"#]],
     );
 }
@@ -129,5 +129,6 @@ kernel k(x: f16[m, n], w: f16[p, n], y: mut f32[m, n]) grid [1] threads 128 {
     assert!(found[0].preferred);
     let after = apply(file.text(&db), &found[0].edits);
     let (db, file) = with_text(&after);
-    assert_eq!(*hx_compile::check_file(&db, file, Target::usual()), Vec::new());
+    let found = hx_compile::check_file(&db, file, Target::usual());
+    assert!(!found.iter().any(|found| found.code.id == "HX0305"), "{found:#?}");
 }

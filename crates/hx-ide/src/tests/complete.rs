@@ -191,10 +191,15 @@ fn members_and_paths() {
         "use std::math::$0\n",
         99,
         expect![[r#"
-        LN2 | 
-        LOG2E | 
-        SQRT_HALF | 
-    "#]],
+            LN2 | 
+            LOG2E | 
+            SQRT_HALF | 
+            div_approx | div_approx(a: f32, b: f32) -> f32
+            pow_approx | pow_approx(x: f32, y: f32) -> f32
+            recip_approx | recip_approx(x: f32) -> f32
+            sigmoid_approx | sigmoid_approx(x: f32) -> f32
+            sqrt_approx | sqrt_approx(x: f32) -> f32
+        "#]],
     );
     check(
         "use $0\n",

@@ -295,12 +295,12 @@ fn parameters_dimensions_types_words() {
     check_hover(
         "use std::ma$0th::LOG2E;\n",
         expect![[r#"
-        k.hx:1:10 math
-        ```hx
-        // std/math.hx
-        ```
+            k.hx:1:10 math
+            ```hx
+            // std/math.hx
+            ```
 
-        Constants."#]],
+            Constants, and functions that are as precise as a result of 16 bits needs."#]],
     );
     check_hover(
         "use std::math::LOG$02E;\n",

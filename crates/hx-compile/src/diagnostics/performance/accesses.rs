@@ -13,7 +13,7 @@ use crate::assists::{copy_of, other_widths, written};
 const WORD: u32 = 4;
 
 /// A cheaper width must lower the estimate to this fraction, or below.
-const WORTH: f64 = 0.99;
+const WORTH: f64 = 0.95;
 
 /// Returns a note for each access that takes at least twice as many instructions as a wide one would.
 pub(super) fn narrow(context: &Context<'_>) -> Vec<Diagnostic> {

@@ -4,15 +4,16 @@ use hx_base::{Diagnostic, codes};
 use hx_index::Symbol;
 use hx_lower::CtValue;
 use hx_synth::{Solved, UNKNOWN_TRIPS, resident_blocks, wave_cycles};
-use hx_tile::{Op, TileProgram};
+use hx_tile::{Op, OpKind, TileProgram, View};
 
 use super::Context;
 use crate::diagnostics::repair;
 use crate::unsolved::{OtherValue, halves, with_value};
-use crate::{solved, tile_program};
+use crate::{instance_errors, solved, tile_program};
 
-/// Report only if a block with a neighbour is estimated to take this fraction of its time, or less.
-const WORTH: f64 = 0.9;
+/// Report only if a block with a neighbour is estimated to take this fraction of its time, or less. The estimate knows nothing of the
+/// time that a block needs to begin, so small gains are none.
+const WORTH: f64 = 0.75;
 
 /// Returns a note at the kernel's name if one block fills a multiprocessor by its shared memory, and another value of a compile-time
 /// parameter, with which two fit, lowers the estimate. The value changes no grid, so the work of a block is the same.
@@ -52,6 +53,30 @@ fn of_a_block(solved: &Solved) -> f64 {
     wave_cycles(&solved.program, &solved.solution) / blocks
 }
 
+/// Returns the cycles in which DRAM delivers a multiprocessor's share of the bytes that a block moves from and to global memory, if the
+/// block reads them once. Operands of products are read again by other blocks and come from the cache, so for them it is 0.
+fn streaming_cycles(solved: &Solved) -> f64 {
+    let ops = solved.program.ops(UNKNOWN_TRIPS);
+    if ops.iter().any(|(op, _)| matches!(op.kind, OpKind::Gemm { .. })) {
+        return 0.0;
+    }
+    let program = &solved.program;
+    let bytes = |view: &View| {
+        let elements: i64 = view.shape().iter().product();
+        let bits = program.base_dtype(view.base).map_or(0, |dtype| dtype.bits());
+        elements as f64 * f64::from(bits) / 8.0
+    };
+    let of = |(op, trips): (&Op, f64)| match &op.kind {
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
+            let global = [src, dst].into_iter().filter(|view| view.base.param().is_some());
+            global.map(bytes).sum::<f64>() * trips
+        }
+        _ => 0.0,
+    };
+    let costs = program.target.costs();
+    ops.into_iter().map(of).sum::<f64>() * f64::from(costs.multiprocessors) / costs.dram_bytes
+}
+
 /// Reports whether a block of one program has the work of a block of the other: the same grid, and the same operations on tensors of
 /// the same shapes in the same loops of unknown length. They may differ in the rounds of loops of known length, such as those that fill
 /// the stages of a ring.
@@ -71,6 +96,7 @@ fn has_work_of(one: &TileProgram, other: &TileProgram) -> bool {
 /// no value lowers the estimate enough.
 fn best(context: &Context<'_>, now: f64) -> Option<(OtherValue, f64)> {
     let (db, instance) = (context.places.db, context.places.instance);
+    let floor = streaming_cycles(context.solved);
     let mut best: Option<(OtherValue, f64)> = None;
     for (name, value) in &context.lowered.sources.args {
         let CtValue::Int(old) = *value else { continue };
@@ -81,10 +107,10 @@ fn best(context: &Context<'_>, now: f64) -> Option<(OtherValue, f64)> {
                 continue;
             }
             let Ok(solved) = solved(db, other) else { continue };
-            let cycles = of_a_block(solved);
+            let cycles = of_a_block(solved).max(floor);
             let fits = resident_blocks(&solved.program, &solved.solution) > 1;
             let least = best.as_ref().map_or(now * WORTH, |(_, least)| *least);
-            if fits && cycles < least {
+            if fits && cycles < least && instance_errors(db, other).is_empty() {
                 best = Some((OtherValue { name: name.clone(), old, new }, cycles));
             }
         }
