@@ -40,7 +40,14 @@ fn setup(test: &str, sandbox: &Sandbox, capabilities: &[&str]) -> Option<Setup> 
     let worker = worker.arg(PROTOCOL_VERSION.to_string()).arg(sandbox.path("launches"));
     let worker = capabilities.iter().fold(worker, |worker, capability| worker.arg(*capability));
     let search = search_env();
-    Some(Setup { device: DeviceChoice::AllCuda, target: Target::usual(), worker, search, cache: None })
+    Some(Setup {
+        device: DeviceChoice::AllCuda,
+        target: Target::usual(),
+        costs: None,
+        worker,
+        search,
+        cache: None,
+    })
 }
 
 fn named(machines: &[Machine]) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hx_target::Target;
+use hx_target::{Basis, Costs, Target};
 use textwrap::{Options, WordSeparator, WordSplitter};
 
 use crate::probe::Results;
@@ -32,22 +32,27 @@ impl Compared {
     }
 }
 
-/// Returns the text of the file: that of `base`, with the measured numbers in place of its own. `device` names the machine in
-/// the first line. Numbers that no probe measured keep their paragraph.
+/// A measured GPU.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Device<'a> {
+    /// The name that its driver says: `NVIDIA H200`.
+    pub name: &'a str,
+    /// The compute capability: `[major, minor]`.
+    pub capability: [u32; 2],
+    pub multiprocessors: u32,
+}
+
+/// Returns the text of the file of a device: that of `base`, with the measured numbers in place of its own. Numbers that no probe
+/// measured keep their paragraph. The file is `measured` if `base` is: numbers that are still published ones keep it `published`.
 ///
 /// # Errors
-/// If `base` is no file of the cost model.
-pub fn written(
-    base: &str,
-    results: &Results,
-    target: Target,
-    device: &str,
-    multiprocessors: u32,
-) -> Result<String, String> {
-    hx_target::Costs::read(base)?;
+/// If `base` is no file of the cost model, or the name of the device cannot be part of one.
+pub fn written(base: &str, results: &Results, target: Target, device: &Device<'_>) -> Result<String, String> {
+    let known = Costs::read(base)?;
     let all = rows(target);
+    let Device { name, capability: [major, minor], multiprocessors } = device;
     let head = format!(
-        "Costs of a multiprocessor besides its instructions, in cycles of {device}. `hx calibrate` wrote the numbers with measured probes; the others are explained where they are."
+        "Costs of a multiprocessor besides its instructions, in cycles of an {name}. `hx calibrate` wrote the numbers with measured probes; the others are explained where they are."
     );
     let mut out = wrapped(&head);
     let body = base.split("\n\n").skip(1);
@@ -62,9 +67,15 @@ pub fn written(
             .collect();
         out.push('\n');
         if keys == ["multiprocessors"] {
-            let comment = paragraph.lines().filter(|line| line.starts_with('#'));
-            comment.for_each(|line| out.push_str(&format!("{line}\n")));
+            comment(paragraph, &mut out);
             let _ = writeln!(out, "multiprocessors = {multiprocessors}");
+        } else if keys.contains(&"device") {
+            comment(paragraph, &mut out);
+            let basis = match known.basis {
+                Basis::Measured => "measured",
+                Basis::Published => "published",
+            };
+            let _ = writeln!(out, "device = '{name}'\ncapability = [{major}, {minor}]\nbasis = '{basis}'");
         } else if found.len() == keys.len() && !keys.is_empty() {
             let texts = found.iter().map(|(row, value)| measured(row, *value, results));
             out.push_str(&texts.collect::<Vec<_>>().join("\n"));
@@ -72,8 +83,15 @@ pub fn written(
             let _ = writeln!(out, "{}", paragraph.trim_end());
         }
     }
-    hx_target::Costs::read(&out)?;
+    Costs::read(&out)?;
     Ok(out)
+}
+
+/// Writes the comment of a paragraph.
+fn comment(paragraph: &str, out: &mut String) {
+    for line in paragraph.lines().filter(|line| line.starts_with('#')) {
+        let _ = writeln!(out, "{line}");
+    }
 }
 
 /// Returns the key of a line that has one.
@@ -110,7 +128,7 @@ fn wrapped(text: &str) -> String {
 /// # Errors
 /// If `text` is no file of the cost model.
 pub fn compare(text: &str, results: &Results, target: Target) -> Result<Vec<Compared>, String> {
-    hx_target::Costs::read(text)?;
+    Costs::read(text)?;
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let number = |key: &str| {
         let value = table.get(key)?;

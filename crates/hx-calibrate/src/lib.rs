@@ -24,7 +24,7 @@ mod shared;
 mod tests;
 
 pub use clock::{CLOCK_BYTES, CLOCK_SYMBOL, CLOCK_TEXT, Clock};
-pub use file::{Compared, compare, written};
+pub use file::{Compared, Device, compare, written};
 pub use probe::{Blocks, Figure, MapShape, Probe, Results, source};
 pub use rows::{Row, rows};
 

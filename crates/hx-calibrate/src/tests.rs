@@ -7,7 +7,7 @@ use hx_target::{Costs, Target};
 
 use crate::probe::{Probe, Results};
 use crate::rows::line;
-use crate::{compare, probes, rows, source, written};
+use crate::{Device, compare, probes, rows, source, written};
 
 fn results(figures: &[(&str, f64)]) -> Results {
     Results { figures: figures.iter().map(|(name, figure)| ((*name).to_owned(), *figure)).collect() }
@@ -93,14 +93,16 @@ fn the_file_has_measured_numbers_and_keeps_the_others() {
         ("barrier of 16 warps", 42.0),
         ("barrier of 32 warps", 58.0),
     ]);
-    let text = written(&base, &measured, Target::usual(), "a GPU of 2 multiprocessors", 2).expect("a file");
+    let device = Device { name: "NVIDIA Small", capability: [9, 0], multiprocessors: 2 };
+    let text = written(&base, &measured, Target::usual(), &device).expect("a file");
     let machine = Costs::read(&text).expect("a file");
     assert_eq!((machine.barrier, machine.barrier_warp, machine.multiprocessors), (26.0, 1.0, 2));
     assert_eq!(machine.drain, Target::usual().costs().drain);
+    assert_eq!((machine.to_string().as_str(), machine.capability), ("NVIDIA Small (measured)", [9, 0]));
     let start: Vec<&str> = text.lines().take(14).collect();
     expect![[r#"
-        # Costs of a multiprocessor besides its instructions, in cycles of a GPU of 2 multiprocessors. `hx calibrate` wrote the numbers with
-        # measured probes; the others are explained where they are.
+        # Costs of a multiprocessor besides its instructions, in cycles of an NVIDIA Small. `hx calibrate` wrote the numbers with measured
+        # probes; the others are explained where they are.
 
         # Of the device.
         multiprocessors = 2
@@ -115,7 +117,7 @@ fn the_file_has_measured_numbers_and_keeps_the_others() {
 "#]]
     .assert_eq(&(start.join("\n").trim_end().to_owned() + "\n"));
     // The written file is a base for the next run.
-    assert_eq!(written(&text, &measured, Target::usual(), "a GPU of 2 multiprocessors", 2), Ok(text.clone()));
+    assert_eq!(written(&text, &measured, Target::usual(), &device), Ok(text.clone()));
 }
 
 /// The built-in file without its head, the multiprocessors and the barrier.

@@ -204,7 +204,10 @@ fn widths(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: Te
             let Some((how, edits)) = written(places, lowered, &width.change) else { continue };
             offered.push(width.bytes);
             let (old, new) = (solution.cost.round(), width.cycles.round());
-            let title = format!("use {} B accesses: {how} (estimated cycles {old} → {new})", width.bytes);
+            let caveat = places.instance.target(places.db).caveat();
+            let caveat = caveat.map(|caveat| format!(", {caveat}")).unwrap_or_default();
+            let title =
+                format!("use {} B accesses: {how} (estimated cycles {old} → {new}{caveat})", width.bytes);
             found.push(Assist { title, edits });
         }
     }

@@ -39,7 +39,8 @@ pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &S
     }
     if let Some(estimate) = hx_compile::estimate(db, solved.instance) {
         for found in estimate.roles.iter().filter(|found| found.scope == role.scope) {
-            text.push_str(&format!("\n\nabout {}", role_text(found)));
+            let caveat = program.target.caveat().map(|caveat| format!(" ({caveat})")).unwrap_or_default();
+            text.push_str(&format!("\n\nabout {}{caveat}", role_text(found)));
             text.push_str(&format!("  \n{}", resources_text(&found.resources, found.cycles)));
         }
     }

@@ -10,6 +10,7 @@
 
 mod absence;
 mod check;
+mod costs;
 mod emit;
 mod front;
 mod in_place;
@@ -23,6 +24,7 @@ mod why;
 
 pub use absence::absence_error;
 pub use check::{check, check_all, check_chosen};
+pub use costs::{ChosenCosts, CostsSource, DeviceCosts, costs_file};
 pub use emit::{
     COMPILE_LIMIT, EmitError, EmitKind, Emitted, Overrides, compile, emit, instance, kernels, parse_override,
     stopped,

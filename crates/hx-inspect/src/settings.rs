@@ -8,16 +8,18 @@ use hx_worker::toolkit::SearchEnv;
 use hx_worker::{Cache, WorkerCommand};
 use hx_workspace::Manifest;
 
+use crate::costs::{self, ChosenCosts, CostsSource};
 use crate::setup::{DeviceChoice, Setup};
 
-/// Combines the settings. `device`, `target` and `nvrtc` are the values of flags.
+/// Combines the settings. `device`, `target`, `nvrtc` and `costs` are the values of flags.
 ///
 /// # Errors
-/// A variable whose value cannot be parsed, as text.
+/// A variable whose value cannot be parsed, or `costs` that cannot be read, as text.
 pub fn setup(
     device: Option<DeviceChoice>,
     target: Option<Target>,
     nvrtc: Option<PathBuf>,
+    costs: Option<&str>,
     manifest: Option<&Manifest>,
     worker: WorkerCommand,
 ) -> Result<Setup, String> {
@@ -40,7 +42,14 @@ pub fn setup(
     search.nvrtc = flag.or(search.nvrtc).or_else(|| manifest?.nvrtc.clone());
     search.untrusted = manifest.filter(|m| !m.trusted).map(|m| PathBuf::from(&m.root));
     let cache = Cache::chosen(cache_folder().map(Cache::open), manifest.and_then(|m| m.cache.clone()));
-    Ok(Setup { device, target, worker, search, cache })
+    let project = || manifest.and_then(|m| m.costs.clone());
+    let costs = match costs {
+        Some(text) => Some(costs::named(text).map_err(|error| format!("--costs: {error}"))?)
+            .map(|costs| ChosenCosts { costs, source: CostsSource::Flag }),
+        None => project().map(|costs| ChosenCosts { costs, source: CostsSource::Project }),
+    };
+    let setup = Setup { device, target, costs, worker, search, cache };
+    Ok(Setup { target: setup.costed(target), ..setup })
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -7,6 +7,8 @@ use hx_target::Target;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{Cache, CompileJob, Compiled, Compiler, WorkerCommand};
 
+use crate::costs::{self, ChosenCosts, CostsSource, DeviceCosts};
+
 /// The value of `--device`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DeviceChoice {
@@ -54,8 +56,11 @@ impl FromStr for DeviceChoice {
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub device: DeviceChoice,
-    /// The architecture that checks and the simulator assume. A GPU uses its own architecture.
+    /// The architecture that checks and the simulator assume, with the costs that the user chose. A GPU uses its own
+    /// architecture.
     pub target: Target,
+    /// The costs that the user chose; `None` if each device uses its own.
+    pub costs: Option<ChosenCosts>,
     /// The command that starts the worker process.
     pub worker: WorkerCommand,
     /// Paths to search for the CUDA compiler and the disassembler.
@@ -65,6 +70,30 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Returns a target with the costs that the user chose, if any.
+    pub fn costed(&self, target: Target) -> Target {
+        self.costs.as_ref().map_or(target, |chosen| target.with_costs(&chosen.costs))
+    }
+
+    /// Returns the costs of a target's code on a device: those that the user chose, otherwise those of a file of the device in the
+    /// user's data folder, otherwise built-in ones. `name` is what the driver calls the device, `capability` its
+    /// `[major, minor]`.
+    pub fn costs_on(&self, target: Target, name: &str, capability: [u32; 2]) -> DeviceCosts {
+        match &self.costs {
+            Some(chosen) => DeviceCosts {
+                target: target.with_costs(&chosen.costs),
+                source: chosen.source.clone(),
+                warnings: Vec::new(),
+            },
+            None => costs::of_device(target, name, capability),
+        }
+    }
+
+    /// Returns the place of the costs that checks and the simulator use.
+    pub fn costs_source(&self) -> CostsSource {
+        self.costs.as_ref().map_or(CostsSource::Usual, |chosen| chosen.source.clone())
+    }
+
     /// Returns the registers that ptxas reported for a kernel's text, if the cache holds a compile of it. Does not compile, load
     /// or start anything.
     pub fn reported_registers(&self, text: &str, symbol: &str, arch: &str) -> Option<u32> {

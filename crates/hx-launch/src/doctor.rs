@@ -5,7 +5,7 @@ use hx_worker::protocol::{DeviceInfo, ProbeReport};
 use hx_worker::toolkit::{find_cublaslt, find_nvdisasm, find_nvrtc};
 use hx_worker::{Absence, Want, WorkerClient};
 
-use crate::machine::{code_for, probe};
+use crate::machine::{code_on, probe};
 
 /// Whether a part was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +22,8 @@ pub struct Finding {
     pub state: State,
     /// Version and place, or the reason why it is missing.
     pub text: String,
-    /// For a missing part: what its absence disables, where it was searched for, and what would help.
+    /// For a missing part: what its absence disables, where it was searched for, and what would help. For a device, and for the
+    /// costs of other commands: which costs estimates follow.
     pub details: Vec<String>,
 }
 
@@ -49,7 +50,7 @@ pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
     let nvrtc_files = find_nvrtc(&setup.search);
     let mut worker = WorkerClient::new(setup.worker.clone());
     match probe(&mut worker, nvrtc_files.as_ref().ok()) {
-        Ok(report) => gpu(&report, nvrtc_files.as_ref().err(), &mut out),
+        Ok(report) => gpu(setup, &report, nvrtc_files.as_ref().err(), &mut out),
         Err(error) => {
             let absence = Absence::new(hx_worker::Component::Driver, error.to_string());
             out.push(Finding::missing("worker", &absence, "nothing is compiled for a GPU, and none is used"));
@@ -66,6 +67,7 @@ pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
         Err(absence) => Finding::missing("nvdisasm", &absence, "`--emit sass`"),
     });
     out.push(cache(setup));
+    out.push(costs(setup));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     out.push(Finding::good("simulator", format!("{threads} threads, standing for {}", setup.target)));
     out
@@ -73,7 +75,7 @@ pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
 
 /// Adds what the worker found: the driver, the devices, and the CUDA compiler. `searched` is the reason why the files of the
 /// compiler were not found.
-fn gpu(report: &ProbeReport, searched: Option<&Absence>, out: &mut Vec<Finding>) {
+fn gpu(setup: &Setup, report: &ProbeReport, searched: Option<&Absence>, out: &mut Vec<Finding>) {
     out.push(match &report.driver {
         Ok(driver) => {
             let (major, minor) = driver.cuda_version;
@@ -82,7 +84,7 @@ fn gpu(report: &ProbeReport, searched: Option<&Absence>, out: &mut Vec<Finding>)
         Err(absence) => Finding::missing("driver", absence, WITHOUT_GPU),
     });
     match &report.devices {
-        Ok(devices) => out.extend(devices.iter().map(device)),
+        Ok(devices) => out.extend(devices.iter().map(|info| device(setup, info))),
         // Without a driver there are no devices: its own finding is enough.
         Err(absence) if report.driver.is_ok() => out.push(Finding::missing("device", absence, WITHOUT_GPU)),
         Err(_) => {}
@@ -99,23 +101,42 @@ fn gpu(report: &ProbeReport, searched: Option<&Absence>, out: &mut Vec<Finding>)
     });
 }
 
-fn device(device: &DeviceInfo) -> Finding {
+fn device(setup: &Setup, device: &DeviceInfo) -> Finding {
     let (major, minor) = device.capability;
     let gib = device.memory_bytes as f64 / (1u64 << 30) as f64;
-    let made_for = match code_for(device) {
-        Ok((target, Want::Cubin)) => format!("kernels are made for {target}"),
-        Ok((target, Want::Ptx)) => {
-            format!("the GPU is newer than this build: the driver translates PTX for {target}")
+    let code = code_on(device, setup);
+    let made_for = match &code {
+        Ok(code) => {
+            let target = code.costs.target;
+            match code.want {
+                Want::Cubin => format!("kernels are made for {target}"),
+                Want::Ptx => {
+                    format!("the GPU is newer than this build: the driver translates PTX for {target}")
+                }
+            }
         }
-        Err(error) => error.message,
+        Err(error) => error.message.clone(),
     };
-    Finding::good(
-        "device",
-        format!(
-            "cuda:{} {}, {major}.{minor}, {} SMs, {gib:.0} GiB; {made_for}",
-            device.ordinal, device.name, device.multiprocessors
-        ),
-    )
+    let text = format!(
+        "cuda:{} {}, {major}.{minor}, {} SMs, {gib:.0} GiB; {made_for}",
+        device.ordinal, device.name, device.multiprocessors
+    );
+    let mut finding = Finding::good("device", text);
+    if let Ok(code) = code {
+        finding.details.push(format!("costs: {}, {}", code.costs.target.costs(), code.costs.source));
+        finding.details.extend(code.costs.warnings);
+    }
+    finding
+}
+
+/// Returns the costs that commands without a GPU use.
+fn costs(setup: &Setup) -> Finding {
+    let text = format!("{}, {}", setup.target.costs(), setup.costs_source());
+    let mut finding = Finding::good("costs", text);
+    finding.details.extend(
+        setup.target.caveat().map(|caveat| format!("kernels for {} are estimated {caveat}", setup.target)),
+    );
+    finding
 }
 
 fn cache(setup: &Setup) -> Finding {

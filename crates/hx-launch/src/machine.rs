@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hx_base::{Code, codes};
 use hx_host::HostError;
-use hx_inspect::{DeviceChoice, Setup, absence_error};
+use hx_inspect::{DeviceChoice, DeviceCosts, Setup, absence_error};
 use hx_target::Target;
 use hx_worker::toolkit::find_cublaslt;
 use hx_worker::{
@@ -249,13 +249,15 @@ impl Cuda {
         }
     }
 
-    /// Returns the compiler for a GPU that takes this kind of code. Adds a warning if the driver must translate PTX.
-    fn making(self, want: Want, info: &DeviceInfo) -> Cuda {
-        if want == Want::Ptx {
+    /// Returns the compiler for a GPU that takes this kind of code. Adds a warning if the driver must translate PTX, and one for
+    /// each file of costs that cannot be used.
+    fn making(self, code: &DeviceCode, info: &DeviceInfo) -> Cuda {
+        if code.want == Want::Ptx {
             let (name, target) = (&info.name, self.target);
             self.warn([format!("{name} is newer than this build: its driver translates PTX for {target}")]);
         }
-        Cuda { want, ..self }
+        self.warn(code.costs.warnings.iter().cloned());
+        Cuda { want: code.want, ..self }
     }
 
     /// Locks the worker for one request.
@@ -317,9 +319,9 @@ pub fn open_machines(setup: &Setup) -> Result<Vec<Machine>, MachineError> {
             Some(Machine::Gpu(first)) => {
                 let worker = WorkerClient::new(setup.worker.clone());
                 let shared = Arc::clone(&first.cuda.compilers);
-                code_for(&info).map(|(target, want)| Gpu {
+                code_on(&info, setup).map(|code| Gpu {
                     driver: first.driver,
-                    cuda: Cuda::sharing(target, shared, worker, setup).making(want, &info),
+                    cuda: Cuda::sharing(code.costs.target, shared, worker, setup).making(&code, &info),
                     info,
                 })
             }
@@ -359,7 +361,7 @@ impl Found {
 
     /// Returns a GPU, with the worker that found it or a fresh one.
     fn take_gpu(&mut self, info: DeviceInfo, setup: &Setup) -> Result<Gpu, HostError> {
-        let (target, want) = code_for(&info)?;
+        let code = code_on(&info, setup)?;
         let compiler = Compiler::new(&setup.search, setup.cache.clone());
         // Cached kernels run without the compiler. So a missing compiler is an error here only if the cache is empty; otherwise
         // the first kernel that is not cached reports it.
@@ -370,7 +372,7 @@ impl Found {
             return Err(absence_error(absence));
         }
         let worker = self.worker.take().unwrap_or_else(|| WorkerClient::new(setup.worker.clone()));
-        let cuda = Cuda::new(target, compiler, worker, setup).making(want, &info);
+        let cuda = Cuda::new(code.costs.target, compiler, worker, setup).making(&code, &info);
         Ok(Gpu { info, driver: self.driver, cuda })
     }
 }
@@ -394,10 +396,10 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
 /// # Errors
 /// If no known architecture's code runs on the GPU.
 pub fn machine_of(setup: &Setup, info: DeviceInfo, driver: (u32, u32)) -> Result<Machine, MachineError> {
-    let (target, want) = code_for(&info).map_err(MachineError)?;
+    let code = code_on(&info, setup).map_err(MachineError)?;
     let compiler = Compiler::new(&setup.search, setup.cache.clone());
-    let cuda =
-        Cuda::new(target, compiler, WorkerClient::new(setup.worker.clone()), setup).making(want, &info);
+    let worker = WorkerClient::new(setup.worker.clone());
+    let cuda = Cuda::new(code.costs.target, compiler, worker, setup).making(&code, &info);
     Ok(Machine::Gpu(Box::new(Gpu { info, driver, cuda })))
 }
 
@@ -421,12 +423,30 @@ pub(crate) fn probe(
     worker.probe(nvrtc, &Limits::within(PROBE_LIMIT))
 }
 
+/// The code that kernels are compiled to for a GPU.
+pub(crate) struct DeviceCode {
+    /// The target, with the costs of the GPU.
+    pub(crate) costs: DeviceCosts,
+    /// Machine code, or PTX that the driver translates.
+    pub(crate) want: Want,
+}
+
+/// Returns the code that kernels are compiled to for a GPU, with the costs that the setup has for it.
+///
+/// # Errors
+/// If no code of any target runs on the GPU.
+pub(crate) fn code_on(info: &DeviceInfo, setup: &Setup) -> Result<DeviceCode, HostError> {
+    let (target, want) = code_for(info)?;
+    let (major, minor) = info.capability;
+    Ok(DeviceCode { costs: setup.costs_on(target, &info.name, [major, minor]), want })
+}
+
 /// Returns the target that kernels are compiled for on a GPU, and the kind of code: machine code of the best target that runs there or,
 /// on a GPU that is newer than all targets, PTX of the newest plain one, which the driver translates.
 ///
 /// # Errors
 /// If no code of any target runs on the GPU.
-pub(crate) fn code_for(info: &DeviceInfo) -> Result<(Target, Want), HostError> {
+fn code_for(info: &DeviceInfo) -> Result<(Target, Want), HostError> {
     let (major, minor) = info.capability;
     if let Some(target) = Target::of_capability(major, minor) {
         return Ok((target, Want::Cubin));

@@ -46,7 +46,7 @@ impl Engine {
         let worker = WorkerCommand::new(command).arg("worker");
         let mut db = Database::default();
         let manifest = db.project(".");
-        let setup = hx_inspect::setup(Some(DeviceChoice::Sim), None, None, manifest.as_ref(), worker);
+        let setup = hx_inspect::setup(Some(DeviceChoice::Sim), None, None, None, manifest.as_ref(), worker);
         let setup = setup.map_err(PyValueError::new_err)?;
         Ok(Engine(Arc::new(Shared::new(db, setup))))
     }

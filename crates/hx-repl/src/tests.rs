@@ -36,6 +36,7 @@ impl Logged {
         let setup = Setup {
             device: DeviceChoice::Sim,
             target: Target::usual(),
+            costs: None,
             worker: WorkerCommand::new("no-worker"),
             search: SearchEnv::default(),
             cache: None,

@@ -87,10 +87,13 @@ impl Snapshot {
     }
 
     fn target(&self, file: SourceFile) -> Target {
-        if let Ok(Some(target)) = self.shared.options.target() {
-            return target;
-        }
-        self.manifest(file).and_then(|manifest| manifest.target).unwrap_or_default()
+        let manifest = self.manifest(file);
+        let target = match self.shared.options.target() {
+            Ok(Some(target)) => target,
+            _ => manifest.and_then(|manifest| manifest.target).unwrap_or_default(),
+        };
+        let costs = manifest.and_then(|manifest| manifest.costs.as_ref());
+        costs.map_or(target, |costs| target.with_costs(costs))
     }
 
     /// Returns the project of a file: the innermost project whose folder contains it. `None` if no open project contains the

@@ -95,15 +95,25 @@ fn targets() -> &'static [Target] {
     static TARGETS: LazyLock<Vec<Target>> = LazyLock::new(|| {
         // The files are part of the program, and every test reads them.
         let malformed = |error: String| -> ! { panic!("the built-in targets are malformed: {error}") };
-        let rows = rows().unwrap_or_else(|error| malformed(error));
         let costs = Costs::read(COSTS_TEXT).unwrap_or_else(|error| malformed(error));
-        let all = described(include_str!("../targets/nvidia.toml"), &rows, &costs);
+        let all = described(include_str!("../targets/nvidia.toml"), all_rows(), &costs);
         all.unwrap_or_else(|error| malformed(error)).into_iter().map(Target::new).collect()
     });
     &TARGETS
 }
 
-/// Returns the rows of all targets together.
+/// Returns the rows of all built-in targets together.
+///
+/// # Panics
+/// If a file of `catalogue/` is malformed, which a test excludes.
+pub(crate) fn all_rows() -> &'static Catalogue {
+    static ROWS: LazyLock<Catalogue> = LazyLock::new(|| {
+        rows().unwrap_or_else(|error| panic!("the built-in targets are malformed: {error}"))
+    });
+    &ROWS
+}
+
+/// Reads the rows of all targets together.
 ///
 /// # Errors
 /// If a file of `catalogue/` is malformed.

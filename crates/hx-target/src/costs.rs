@@ -1,11 +1,25 @@
-//! Costs of a multiprocessor besides its instructions.
+//! Costs of a device besides those of its instructions: the files of `costs/`, one a device.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// The numbers of `costs/h200.toml`, which says how each was obtained. Numbers without another unit are in cycles.
+use crate::{Named, builtin_targets};
+
+/// The numbers of a device. The files of `costs/` say how each was obtained. Numbers without another unit are in cycles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
+    /// The name of the device, as its driver says it: `NVIDIA H200`.
+    pub device: String,
+    /// The names of other devices that have these numbers.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// The compute capability of the device: `[major, minor]`.
+    pub capability: [u32; 2],
+    pub basis: Basis,
     /// The number of multiprocessors that code for no particular device assumes.
     pub multiprocessors: u32,
     /// A barrier of the block: the part that does not depend on the number of warps.
@@ -62,20 +76,181 @@ pub struct Costs {
     pub memory_bound_threads: u32,
     /// The number of 32-bit words of a thread's largest tensor up to which `memory_bound_threads` threads do not spill.
     pub memory_bound_words: i64,
+    /// The cycles for which products keep the matrix units of a quarter of the multiprocessor, by the name of the row, where they
+    /// differ from those of the catalogue.
+    #[serde(default)]
+    pub issue: BTreeMap<String, f64>,
 }
 
-/// The built-in file.
+/// The origin of the numbers of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// The numbers were measured on the device, except for those whose comments say otherwise.
+    Measured,
+    /// The numbers are from data sheets and papers. No program of this project ran on the device.
+    Published,
+}
+
+/// A built-in file of costs.
+#[derive(Debug)]
+pub struct BuiltinCosts {
+    /// The name of the file in `costs/`, without `.toml`.
+    pub name: &'static str,
+    pub text: &'static str,
+    pub costs: Costs,
+}
+
+/// The text of the file whose numbers every built-in target has until another one is chosen.
 pub const COSTS_TEXT: &str = include_str!("../costs/h200.toml");
+
+/// The built-in files: measured ones first, and of each capability the one for other devices of it first.
+const FILES: [(&str, &str); 6] = [
+    ("h200", COSTS_TEXT),
+    ("h100", include_str!("../costs/h100.toml")),
+    ("a100", include_str!("../costs/a100.toml")),
+    ("rtx4090", include_str!("../costs/rtx4090.toml")),
+    ("rtx5090", include_str!("../costs/rtx5090.toml")),
+    ("b200", include_str!("../costs/b200.toml")),
+];
+
+impl BuiltinCosts {
+    /// Returns the built-in files.
+    ///
+    /// # Panics
+    /// If a file is malformed, which a test excludes.
+    pub fn all() -> &'static [BuiltinCosts] {
+        static ALL: LazyLock<Vec<BuiltinCosts>> = LazyLock::new(|| {
+            let read = |(name, text): (&'static str, &'static str)| {
+                let costs = Costs::read(text).unwrap_or_else(|error| panic!("`costs/{name}.toml`: {error}"));
+                BuiltinCosts { name, text, costs }
+            };
+            FILES.into_iter().map(read).collect()
+        });
+        &ALL
+    }
+
+    /// Returns the file of this name, such as `a100`.
+    pub fn named(name: &str) -> Option<&'static BuiltinCosts> {
+        BuiltinCosts::all().iter().find(|file| file.name == name)
+    }
+
+    /// Returns the file of a device by the name that its driver says.
+    pub fn of_device(device: &str) -> Option<&'static BuiltinCosts> {
+        BuiltinCosts::all().iter().find(|file| file.costs.is_of(device))
+    }
+
+    /// Returns the file of some device of a compute capability: the first one, in the order of [`BuiltinCosts::all`].
+    pub fn of_capability(capability: [u32; 2]) -> Option<&'static BuiltinCosts> {
+        BuiltinCosts::all().iter().find(|file| file.costs.capability == capability)
+    }
+}
 
 impl Costs {
     /// Reads a file of numbers, as `hx calibrate` writes it.
     ///
     /// # Errors
-    /// If the text is no TOML, lacks a number, or has one that is unknown: the reason, with the line.
+    /// If the text is no TOML, lacks a number, or has a number or an instruction that is unknown: the reason, with the line.
     pub fn read(text: &str) -> Result<Costs, String> {
-        toml::from_str(text).map_err(|error: toml::de::Error| {
+        let costs: Costs = toml::from_str(text).map_err(|error: toml::de::Error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             format!("line {}: {}", before.matches('\n').count() + 1, error.message())
-        })
+        })?;
+        if !costs.issue.is_empty() {
+            let rows = builtin_targets::all_rows();
+            let known: BTreeSet<&str> = rows.gemms.iter().map(Named::name).collect();
+            if let Some(name) = costs.issue.keys().find(|name| !known.contains(name.as_str())) {
+                let before = text.split(name.as_str()).next().unwrap_or_default();
+                return Err(format!(
+                    "line {}: `{name}` under `issue` is no product of the catalogue",
+                    before.matches('\n').count() + 1
+                ));
+            }
+        }
+        Ok(costs)
+    }
+
+    /// Reports whether the numbers are those of a device, by the name that its driver says.
+    pub fn is_of(&self, device: &str) -> bool {
+        self.device == device || self.also.iter().any(|other| other == device)
+    }
+}
+
+impl fmt::Display for Costs {
+    /// Writes the device and the origin of its numbers: `NVIDIA H200 (measured)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let basis = match self.basis {
+            Basis::Measured => "measured",
+            Basis::Published => "published, not measured",
+        };
+        write!(f, "{} ({basis})", self.device)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Target;
+
+    #[test]
+    fn devices_find_their_files() {
+        let of = |device: &str| BuiltinCosts::of_device(device).map(|file| file.name);
+        let devices = [
+            "NVIDIA H200",
+            "NVIDIA H100 80GB HBM3",
+            "NVIDIA A100-SXM4-80GB",
+            "NVIDIA GeForce RTX 4090",
+            "NVIDIA GeForce RTX 5090",
+            "NVIDIA B200",
+            "NVIDIA H100 PCIe",
+        ];
+        let files = ["h200", "h100", "a100", "rtx4090", "rtx5090", "b200"];
+        assert_eq!(devices.map(of)[..6], files.map(Some));
+        assert_eq!(of(devices[6]), None, "an H100 of other bandwidth");
+        let measured: Vec<String> = BuiltinCosts::all().iter().map(|file| file.costs.to_string()).collect();
+        assert_eq!(measured[0], "NVIDIA H200 (measured)");
+        assert!(measured[2..].iter().all(|text| text.ends_with("(published, not measured)")), "{measured:?}");
+    }
+
+    #[test]
+    fn costs_change_a_target_and_nothing_else() {
+        let usual = Target::builtin("sm_80");
+        let other = BuiltinCosts::named("a100").expect("it is built in");
+        let changed = usual.with_costs(&other.costs);
+        assert_ne!(changed, usual);
+        assert_eq!(changed, usual.with_costs(&other.costs), "the same costs give the same target");
+        assert_eq!(usual.with_costs(usual.costs()), usual);
+        assert_eq!((changed.name(), changed.limits(), &changed.features), (usual.name(), usual.limits(), &usual.features));
+        assert_eq!(changed.costs().multiprocessors, 108);
+        let issue = |target: Target| {
+            let row = target.rows().gemms.iter().find(|row| row.name == "mma.m16n8k16.f32.f16").expect("a row");
+            row.issue
+        };
+        assert_eq!((issue(usual), issue(changed)), (6.01, 8.0));
+    }
+
+    #[test]
+    fn a_caveat_names_what_is_not_measured_here() {
+        let of = |target: &str, costs: &str| {
+            let file = BuiltinCosts::named(costs).expect("it is built in");
+            Target::builtin(target).with_costs(&file.costs).caveat()
+        };
+        assert_eq!(of("sm_90a", "h200"), None);
+        assert_eq!(of("sm_90a", "h100"), None);
+        assert_eq!(
+            of("sm_80", "a100").as_deref(),
+            Some("by published figures of NVIDIA A100-SXM4-80GB, not measured")
+        );
+        assert_eq!(
+            of("sm_80", "h200").as_deref(),
+            Some("by the costs of NVIDIA H200, a device of another architecture")
+        );
+    }
+
+    #[test]
+    fn an_unknown_product_is_refused() {
+        let text = format!("{COSTS_TEXT}\n[issue]\n'mma.of.dreams' = 1.0\n");
+        let error = Costs::read(&text).expect_err("no such row");
+        assert!(error.ends_with("`mma.of.dreams` under `issue` is no product of the catalogue"), "{error}");
     }
 }

@@ -35,7 +35,7 @@ pub use asynchronous::{Asynchronous, AsynchronousAccess, Completion, Form, Mode,
 pub use bulk::{BulkRow, MapLimits};
 pub use catalogue::{Catalogue, ComputeRow, ConvertRow, ExchangeRow, GroupRow, Reach, SyncRow};
 pub use copy::{AtomicForm, CopyAtom, CopyRow};
-pub use costs::{COSTS_TEXT, Costs};
+pub use costs::{Basis, BuiltinCosts, COSTS_TEXT, Costs};
 pub use feature::Feature;
 pub use limits::{Limits, Residency};
 pub use operand::{Fragment, Operand};

@@ -44,6 +44,9 @@ fn product() -> Form {
 }
 
 impl GemmRow {
+    /// The end of the name of a row whose operands are exchanged.
+    pub(crate) const SWAPPED: &str = ".swapped";
+
     /// Returns the memory of the accumulator.
     ///
     /// # Panics
@@ -92,7 +95,7 @@ impl GemmRow {
             |i| Layout::flat(&self.c.layout.mode(i).leaves().iter().map(transposed).collect::<Vec<_>>());
         let c = Layout::concat(&[mode(0).ok()?, mode(1).ok()?]).ok()?;
         Some(GemmRow {
-            name: format!("{}.swapped", self.name),
+            name: format!("{}{}", self.name, GemmRow::SWAPPED),
             shape: [n, m, k],
             a: self.b.clone(),
             b: self.a.clone(),

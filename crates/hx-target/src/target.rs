@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
 
-use crate::{Catalogue, Costs, Feature, Limits};
+use crate::{Basis, Catalogue, Costs, Feature, GemmRow, Limits};
 
 /// An architecture for which code is generated. It is a reference, and cheap to copy; two are equal if they are the same description.
 ///
@@ -45,6 +46,52 @@ impl Target {
     /// Returns a target with this description. It lives as long as the process, because programs and solutions refer to its rows.
     pub fn new(description: Description) -> Target {
         Target(Box::leak(Box::new(description)))
+    }
+
+    /// Returns the target with the costs of a device. The same costs give the same target each time, and the costs that a target
+    /// has give that target.
+    ///
+    /// Layouts and estimates follow the costs, so targets that differ in them are different inputs of the compiler.
+    #[must_use]
+    pub fn with_costs(self, costs: &Costs) -> Target {
+        static MADE: Mutex<Vec<(Target, Target)>> = Mutex::new(Vec::new());
+        if self.0.costs == *costs {
+            return self;
+        }
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        // A target with costs of its own leads back to the one that it was made from.
+        let base = made.iter().find(|(_, target)| *target == self).map_or(self, |(base, _)| *base);
+        if base.0.costs == *costs {
+            return base;
+        }
+        if let Some((_, known)) = made.iter().find(|(of, target)| *of == base && target.0.costs == *costs) {
+            return *known;
+        }
+        let mut description = base.0.clone();
+        for row in &mut description.rows.gemms {
+            let name = if row.is_swapped { row.name.strip_suffix(GemmRow::SWAPPED) } else { None };
+            if let Some(issue) = costs.issue.get(name.unwrap_or(&row.name)) {
+                row.issue = *issue;
+            }
+        }
+        description.costs = costs.clone();
+        let target = Target::new(description);
+        made.push((base, target));
+        target
+    }
+
+    /// Returns what an estimate for the target has to say of its numbers: that they are published ones, or of a device that does
+    /// not run the target's code. `None` for numbers that were measured on such a device.
+    pub fn caveat(self) -> Option<String> {
+        let costs = self.costs();
+        let [major, minor] = costs.capability;
+        match costs.basis {
+            Basis::Published => Some(format!("by published figures of {}, not measured", costs.device)),
+            Basis::Measured if !self.runs_on(major, minor) => {
+                Some(format!("by the costs of {}, a device of another architecture", costs.device))
+            }
+            Basis::Measured => None,
+        }
     }
 
     /// Returns the name that the CUDA compilers take, such as `sm_90a`.

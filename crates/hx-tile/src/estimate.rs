@@ -117,7 +117,8 @@ impl LoopEstimate {
 /// Returns the estimate as text: the loops, the roles, a block, and the launch if its size is known. `program` is the solved
 /// program.
 pub fn estimate_text(program: &TileProgram, estimate: &Estimate) -> String {
-    let mut out = String::from("estimated cycles\n");
+    let caveat = program.target.caveat().map(|caveat| format!(", {caveat}")).unwrap_or_default();
+    let mut out = format!("estimated cycles{caveat}\n");
     for found in &estimate.loops {
         for line in loop_lines(program, found) {
             let _ = writeln!(out, "  {line}");

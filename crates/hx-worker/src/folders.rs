@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-/// Returns the folder of the files that `hx setup` fetches: `HX_DATA_DIR`, else `$XDG_DATA_HOME/hx` or `~/.local/share/hx`;
+/// Returns the folder of the files that `hx setup` fetches and `hx calibrate` keeps: `HX_DATA_DIR`, else `$XDG_DATA_HOME/hx` or `~/.local/share/hx`;
 /// `~/Library/Application Support/hx` on macOS.
 ///
 /// Libraries are loaded from here. A relative `HX_DATA_DIR` would name a folder of whatever project is current, so it is ignored,
@@ -34,6 +34,11 @@ pub fn user_cache() -> Option<PathBuf> {
 /// Returns the folder of the CUDA compiler and the disassemblers that `hx setup` fetches.
 pub fn cuda_folder() -> Option<PathBuf> {
     Some(data_folder()?.join("cuda"))
+}
+
+/// Returns the folder of the files of costs that `hx calibrate --keep` writes, one a device.
+pub fn costs_folder() -> Option<PathBuf> {
+    Some(data_folder()?.join("costs"))
 }
 
 fn folder(own: &str, xdg: &str, below_home: &str) -> Option<PathBuf> {

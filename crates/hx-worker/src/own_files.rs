@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The prefix of the names of files that are being written.
 const DRAFT: &str = ".new-";
@@ -61,6 +61,22 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
     check_owner(&metadata).map_err(refused)?;
     fs::read(path)
+}
+
+/// Returns the files of a folder whose names end with an extension, in the order of their names.
+///
+/// # Errors
+/// The system's error.
+pub fn with_extension(folder: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Checks that a file or folder belongs to the user or to the system's administrator, and that no other user may write it.

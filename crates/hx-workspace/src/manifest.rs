@@ -6,10 +6,12 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use hx_base::{Applicability, Db, Diagnostic, SourceFile, TextRange, codes, limits, nearest};
-use hx_target::Target;
+use hx_base::{Applicability, Db, Diagnostic, SourceFile, SystemError, TextRange, codes, limits, nearest};
+use hx_target::{BuiltinCosts, Costs, Target};
 use hx_worker::{folders, trust::Trust};
 use toml::de::{DeTable, DeValue};
+
+use crate::paths;
 
 /// The name of the file that makes a folder a project.
 pub const MANIFEST_NAME: &str = "hx.toml";
@@ -25,8 +27,10 @@ pub struct Manifest {
     pub name: Option<String>,
     /// `package.version`, as it is written.
     pub version: Option<String>,
-    /// `build.target`: the architecture for which kernels are built.
+    /// `build.target`: the architecture for which kernels are built, with the costs that it has without `build.costs`.
     pub target: Option<Target>,
+    /// `build.costs`: the costs that layouts and estimates follow.
+    pub costs: Option<Costs>,
     /// Whether the user trusts the project, so that libraries and programs in it may be loaded and run.
     pub trusted: bool,
     /// `build.nvrtc` of a trusted project: the absolute path of NVRTC.
@@ -49,19 +53,27 @@ pub struct Manifest {
 
 const TABLES: &[(&str, &[&str])] = &[
     ("package", &["name", "version"]),
-    ("build", &["target", "nvrtc", "cache"]),
+    ("build", &["target", "costs", "nvrtc", "cache"]),
     ("run", &["device", "memory"]),
     ("test", &["cases", "seed", "timeout"]),
 ];
 
 impl Manifest {
-    pub(crate) fn read(db: &dyn Db, file: SourceFile, root: &str, trust: &Trust) -> Manifest {
+    /// Reads the file. `read` reads another file of the project, by its absolute path.
+    pub(crate) fn read(
+        db: &dyn Db,
+        file: SourceFile,
+        root: &str,
+        trust: &Trust,
+        read: &dyn Fn(&str) -> Result<String, SystemError>,
+    ) -> Manifest {
         let mut manifest = Manifest {
             file,
             root: root.to_owned(),
             name: None,
             version: None,
             target: None,
+            costs: None,
             trusted: trust.covers(Path::new(root)),
             nvrtc: None,
             cache: None,
@@ -79,13 +91,13 @@ impl Manifest {
         }
         // After a syntax error use no entry, because the recovered ones may not be what the user meant.
         if manifest.diagnostics.is_empty() {
-            manifest.read_tables(table.get_ref());
+            manifest.read_tables(table.get_ref(), read);
         }
         manifest.diagnostics.sort_by_key(|found| found.primary.range.start());
         manifest
     }
 
-    fn read_tables(&mut self, document: &DeTable<'_>) {
+    fn read_tables(&mut self, document: &DeTable<'_>, read: &dyn Fn(&str) -> Result<String, SystemError>) {
         for (name, value) in document.iter() {
             let Some((table, keys)) = TABLES.iter().find(|(table, _)| table == name.get_ref()) else {
                 self.unknown("table", name.get_ref(), name.span(), TABLES.iter().map(|(table, _)| *table));
@@ -96,7 +108,9 @@ impl Manifest {
                 continue;
             };
             for (key, value) in entries.iter() {
-                if keys.contains(&key.get_ref().as_ref()) {
+                if *table == "build" && key.get_ref() == "costs" {
+                    self.read_costs(value.get_ref(), value.span(), read);
+                } else if keys.contains(&key.get_ref().as_ref()) {
                     self.read_key(&format!("{table}.{}", key.get_ref()), value.get_ref(), value.span());
                 } else {
                     self.unknown("key", key.get_ref(), key.span(), keys.iter().copied());
@@ -189,6 +203,38 @@ impl Manifest {
         );
         let found = Diagnostic::new(&codes::UNTRUSTED_PROJECT, self.file, range(at), message).help(help);
         self.diagnostics.push(found);
+    }
+
+    /// Reads `build.costs`: the name of a built-in file, or a path that starts at the folder of the project.
+    fn read_costs(
+        &mut self,
+        value: &DeValue<'_>,
+        at: Range<usize>,
+        read: &dyn Fn(&str) -> Result<String, SystemError>,
+    ) {
+        let Some(text) = self.text(value, at.clone()) else { return };
+        if let Some(file) = BuiltinCosts::named(&text) {
+            self.costs = Some(file.costs.clone());
+            return;
+        }
+        let known = || {
+            let names: Vec<String> =
+                BuiltinCosts::all().iter().map(|file| format!("`{}`", file.name)).collect();
+            names.join(", ")
+        };
+        match read(&paths::absolute(&self.root, &text)) {
+            Ok(file) => match Costs::read(&file) {
+                Ok(costs) => self.costs = Some(costs),
+                Err(error) => self.report(at, format!("`{text}` is no file of costs: {error}")),
+            },
+            Err(SystemError::NotFound) => {
+                self.report(
+                    at,
+                    format!("there is no file `{text}` in the project; built in are {}", known()),
+                );
+            }
+            Err(reason) => self.report(at, format!("cannot read `{text}`: {reason}")),
+        }
     }
 
     fn text(&mut self, value: &DeValue<'_>, at: Range<usize>) -> Option<String> {

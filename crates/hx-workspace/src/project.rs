@@ -187,7 +187,8 @@ impl Database {
         // Make the manifest an input, so that its errors have places. The workspace does not list it, because it is not a module.
         let shown = paths::display(&self.system().current_dir(), &path);
         let file = SourceFile::workspace(self, shown, text.as_str());
-        Ok(Manifest::read(self, file, root, &Trust::of_user()))
+        let read = |path: &str| self.system().read_to_string(path);
+        Ok(Manifest::read(self, file, root, &Trust::of_user(), &read))
     }
 
     /// Loads every `.hx` file below a folder. It skips hidden folders, `target`, links to folders, and folders that are

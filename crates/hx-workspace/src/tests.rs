@@ -129,7 +129,7 @@ fn what_is_wrong_in_a_manifest_has_a_place() {
             target: None seed: None
             1..7 HX0625: found the table `pakage`, which means nothing [write `package`]
             37..44 HX0505: unknown target `sm_70`; known are sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a, sm_100, sm_100f, sm_100a, sm_103, sm_103a, sm_110, sm_110a, sm_120, sm_120f, sm_120a, sm_121, sm_121a; GPUs of compute capability 7.0, before Ampere, are not supported
-            45..50 HX0625: found the key `turbo`, which means nothing [known are `target`, `nvrtc`, `cache`]
+            45..50 HX0625: found the key `turbo`, which means nothing [known are `target`, `costs`, `nvrtc`, `cache`]
             73..78 HX0625: found the device `gpu`, expected `auto`, `sim`, `cuda` or `cuda:N`
             86..90 HX0625: found the key `sead`, which means nothing [write `seed`]
             105..111 HX0625: found a value of type string, expected a positive number of seconds

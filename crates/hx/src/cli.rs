@@ -128,6 +128,10 @@ pub(crate) struct TargetArgs {
     /// The CUDA compiler library, or a folder that holds it.
     #[arg(long, value_name = "PATH")]
     pub nvrtc: Option<PathBuf>,
+    /// The costs of instructions and memories that layouts and estimates follow: a file of `hx calibrate`, or one of h200, h100, a100,
+    /// rtx4090, rtx5090 and b200; a GPU that is opened has its own.
+    #[arg(long, value_name = "FILE")]
+    pub costs: Option<String>,
 }
 
 /// Which of the solutions of every kernel is built.

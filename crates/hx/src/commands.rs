@@ -124,7 +124,7 @@ fn project_here(db: &mut Database, output: &Output) -> Result<Option<Manifest>, 
 /// process is this binary with the verb `worker`.
 ///
 /// # Errors
-/// `Exit::Usage` if HX_DEVICE or HX_TARGET cannot be parsed; the reason has been reported.
+/// `Exit::Usage` if HX_DEVICE or HX_TARGET cannot be parsed, or the costs cannot be read; the reason has been reported.
 fn setup(
     device: Option<DeviceChoice>,
     target: &TargetArgs,
@@ -133,7 +133,8 @@ fn setup(
 ) -> Result<Setup, Exit> {
     let executable = std::env::current_exe().unwrap_or_else(|_| "hx".into());
     let worker = WorkerCommand::new(executable).arg("worker");
-    hx_inspect::setup(device, target.target, target.nvrtc.clone(), manifest, worker).map_err(|text| {
+    let costs = target.costs.as_deref();
+    hx_inspect::setup(device, target.target, target.nvrtc.clone(), costs, manifest, worker).map_err(|text| {
         output.usage(&text);
         Exit::Usage
     })

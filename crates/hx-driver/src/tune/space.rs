@@ -19,7 +19,7 @@ pub struct Space {
     pub candidates: Vec<Candidate>,
     /// The kernel's defaults, if they are legal.
     pub default: Option<Candidate>,
-    /// `312 combinations: 201 break …; 24 of 71 legal ones are kept`.
+    /// `312 combinations: 201 break …; 24 of 71 legal ones are kept`, and what the estimates have to say of their numbers.
     pub summary: String,
 }
 
@@ -69,7 +69,10 @@ pub(super) fn ranked<'db>(
     Ok(Space {
         candidates: ranked.candidates.iter().map(Candidate::of).collect(),
         default: ranked.default.as_ref().map(Candidate::of),
-        summary: ranked.summary(),
+        summary: match machine.target().caveat() {
+            Some(caveat) => format!("{}; estimates {caveat}", ranked.summary()),
+            None => ranked.summary(),
+        },
     })
 }
 

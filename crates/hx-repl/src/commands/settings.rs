@@ -40,7 +40,8 @@ pub(super) fn target(session: &mut Session, text: &str, screen: &mut Screen<'_>)
     }
     match text.parse::<Target>() {
         Ok(target) => {
-            let setup = Setup { target, ..session.machines.setup().clone() };
+            let setup = session.machines.setup().clone();
+            let setup = Setup { target: setup.costed(target), ..setup };
             changed(session, setup, screen)
         }
         Err(error) => {

@@ -69,6 +69,9 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     machine_warnings(std::slice::from_ref(&machine), output);
     if args.estimates {
         results(args, &errors(ratios(&session.file)), output);
+        if let Some(caveat) = machine.target().caveat() {
+            results(args, &format!("the estimates are {caveat}\n"), output);
+        }
     }
     if let Some(before) = &before {
         tell_changes(&changes(before, &session.file), before, args, output);

@@ -5,9 +5,11 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use hx_base::codes;
-use hx_calibrate::{Compared, Figure, Probe, compare, written};
+use hx_calibrate::{Compared, Device, Figure, Probe, compare, written};
 use hx_driver::{Calibration, calibrate, compile_probes};
+use hx_inspect::costs_file;
 use hx_launch::{Machine, open_compiler};
+use hx_target::{BuiltinCosts, COSTS_TEXT};
 use hx_workspace::Database;
 
 use super::{announce, exit_of, files, machine, machine_warnings, project_here, setup};
@@ -23,7 +25,7 @@ fn calibrated(args: &CalibrateArgs, output: &Output) -> Result<Exit, Exit> {
     let manifest = project_here(&mut Database::default(), output)?;
     let setup = setup(args.device.device, &args.device.target, manifest.as_ref(), output)?;
     // Read the file first, so that a wrong one is reported before a minute of measuring.
-    let base = base(args, output)?;
+    let named = args.file.as_deref().map(|path| base(path, output)).transpose()?;
     if args.no_run {
         let machine = announce(open_compiler(&setup), output)?;
         let probes: usize = compiled(&machine, output)?.iter().map(|(group, _)| group.len()).sum();
@@ -47,7 +49,21 @@ fn calibrated(args: &CalibrateArgs, output: &Output) -> Result<Exit, Exit> {
     if stopped() {
         return Err(Exit::Interrupted);
     }
-    let (target, device) = (machine.target(), gpu.info.name.as_str());
+    let target = machine.target();
+    let (major, minor) = gpu.info.capability;
+    let device = Device {
+        name: &gpu.info.name,
+        capability: [major, minor],
+        multiprocessors: gpu.info.multiprocessors,
+    };
+    // Begin with the numbers that are nearest to those of the device.
+    let nearest = || {
+        let built_in = BuiltinCosts::of_device(device.name);
+        built_in
+            .or_else(|| BuiltinCosts::of_capability(device.capability))
+            .map_or(COSTS_TEXT, |file| file.text)
+    };
+    let base = named.unwrap_or_else(|| nearest().to_owned());
     let failed = |text: String| {
         output.placeless_parts(&codes::INTERNAL_ERROR, &text, &[], &[]);
         Exit::Bad
@@ -55,19 +71,40 @@ fn calibrated(args: &CalibrateArgs, output: &Output) -> Result<Exit, Exit> {
     if args.check {
         output.result(&table(&compare(&base, &found.results, target).map_err(failed)?));
     }
+    if args.out.is_none() && !args.keep {
+        return Ok(exit(&found));
+    }
+    let text = written(&base, &found.results, target, &device).map_err(failed)?;
     if let Some(path) = &args.out {
-        let text = written(&base, &found.results, target, &format!("an {device}"), gpu.info.multiprocessors);
-        files::write(path, &text.map_err(failed)?, output)?;
+        files::write(path, &text, output)?;
+    }
+    if args.keep {
+        keep(device.name, &text, output)?;
     }
     Ok(exit(&found))
 }
 
-/// Returns the text of `--file`, or the built-in numbers of the cost model if the flag was not given.
+/// Writes the file of a device to the user's data folder, where it is found by the name of the device.
+///
+/// # Errors
+/// If there is no data folder, or it cannot be written; the reason has been reported.
+fn keep(device: &str, text: &str, output: &Output) -> Result<(), Exit> {
+    let Some(path) = costs_file(device) else {
+        let text = "there is no home folder: set HX_DATA_DIR to an absolute path";
+        output.placeless_parts(&codes::IO_ERROR, text, &[], &[]);
+        return Err(Exit::Environment);
+    };
+    hx_worker::own_files::replace(&path, text.as_bytes())
+        .map_err(|error| files::fault("write", &path, &error, output))?;
+    output.remark(&format!("kept: `{}`; kernels for {device} follow it from now on", path.display()));
+    Ok(())
+}
+
+/// Returns the text of `--file`.
 ///
 /// # Errors
 /// If the file cannot be read or is not a file of the cost model; the reason has been reported.
-fn base(args: &CalibrateArgs, output: &Output) -> Result<String, Exit> {
-    let Some(path) = &args.file else { return Ok(hx_target::COSTS_TEXT.to_owned()) };
+fn base(path: &Path, output: &Output) -> Result<String, Exit> {
     let text = files::read(path, output)?;
     hx_target::Costs::read(&text).map_err(|error| refused(path, &error, output))?;
     Ok(text)

@@ -10,6 +10,7 @@ mod bench;
 mod blame;
 mod build;
 mod calibrate;
+mod costs;
 mod errors;
 mod fmt;
 mod layout;

@@ -42,10 +42,22 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
     if args.candidates {
         let Ok(text) = Solved::candidates(db, instance, tensor) else { return Err(Exit::Bad) };
         output.result(&text);
+        caveat(target, output);
     } else {
-        output.result(&solved.why(&tensors));
+        let text = solved.why(&tensors);
+        output.result(&text);
+        if text.contains("estimated cycles") {
+            caveat(target, output);
+        }
     }
     Ok(Exit::Good)
+}
+
+/// Says of the printed estimates what their numbers are, if they were not measured on a device of the target.
+fn caveat(target: Target, output: &Output) {
+    if let Some(caveat) = target.caveat() {
+        output.remark(&format!("the estimates are {caveat}"));
+    }
 }
 
 fn kernel<'db>(db: &'db Database, file: SourceFile, name: &str) -> Result<Kernel<'db>, String> {
