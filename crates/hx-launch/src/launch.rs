@@ -274,6 +274,15 @@ impl<'a> Launcher<'a> {
         Ok(LaunchReport { written: written(&bound, &sources), remarks, ..LaunchReport::default() })
     }
 
+    /// Returns the cycles of a launch by the cost model; `None` if its instance has no estimate. Nothing is compiled or run.
+    ///
+    /// # Errors
+    /// If the arguments do not fit, or the kernel has errors.
+    pub fn estimated_cycles(&self, request: &LaunchRequest) -> Result<Option<f64>, LaunchError> {
+        let Chosen { checked, bound, .. } = self.chosen(request)?;
+        Ok(estimates::launch(self.db, checked, &bound))
+    }
+
     /// Reports whether launches run, rather than only compile.
     pub fn runs(&self) -> bool {
         self.machine.runs()

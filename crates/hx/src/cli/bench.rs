@@ -29,8 +29,9 @@ pub(crate) struct BenchArgs {
     /// launches several kernels, all take the candidate of the same number.
     #[arg(long, conflicts_with = "candidate")]
     pub candidates: bool,
-    /// Say how far the cost model's estimate of each measured kernel lies from its cycles, and the mean of these errors.
-    #[arg(long, conflicts_with = "no_run")]
+    /// Say how far the cost model's estimate of each measured kernel lies from its cycles, and the mean of these errors; with
+    /// `--no-run` print the estimates alone, as lines `bench,kernel,cycles` of CSV, and compile nothing.
+    #[arg(long)]
     pub estimates: bool,
     /// Leave the L2 cache as the run before left it, instead of emptying it before each run.
     #[arg(long)]

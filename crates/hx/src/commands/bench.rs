@@ -1,5 +1,7 @@
 //! `hx bench`: times kernels against baselines, and shows and saves the results.
 
+mod estimated;
+
 use std::path::Path;
 
 use hx_base::{Diagnostic, codes};
@@ -7,7 +9,7 @@ use hx_driver::{
     AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, Change, ChangeVerdict, Filter,
     ReportedErrors, Roofs, WorkLimit, WorkRecord, changes, list_benches, run_benches,
 };
-use hx_launch::{Machine, Timing, open_compiler};
+use hx_launch::{Machine, Texts, Timing, Tuned, open_compiler};
 use hx_worker::TimePlan;
 
 use super::run::lacks_environment;
@@ -55,6 +57,8 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     let mut session = Run {
         args,
         loaded: &loaded,
+        machine: &machine,
+        tuned: tuned::on(&machine, tuned.as_ref(), &args.tuned),
         output,
         file: BenchFile::new(env!("CARGO_PKG_VERSION"), &machine, !args.warm_l2),
         roofs: Roofs { flops: args.roof_tflops.map(|t| t * 1e12), bytes: args.roof_gbs.map(|g| g * 1e9) },
@@ -62,12 +66,11 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
         told: ReportedErrors::default(),
         once: Once::default(),
     };
-    let options =
-        BenchOptions { tuned: tuned::on(&machine, tuned.as_ref(), &args.tuned), ..options(args, &loaded) };
+    let options = BenchOptions { tuned: session.tuned, ..options(args, &loaded) };
     let stop = crate::interrupt::flag();
     run_benches(&loaded.db, &listing.cases, &machine, &options, stop, |report| session.take(report));
     machine_warnings(std::slice::from_ref(&machine), output);
-    if args.estimates {
+    if args.estimates && !args.no_run {
         results(args, &errors(ratios(&session.file)), output);
         if let Some(caveat) = machine.target().caveat() {
             results(args, &format!("the estimates are {caveat}\n"), output);
@@ -89,6 +92,9 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
 /// machine that cannot be opened. The reason has been reported.
 fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, Exit> {
     let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
+    if args.no_run && args.estimates {
+        return Ok(Machine::TextOnly(Texts::new(setup.target)));
+    }
     if args.no_run {
         return announce(open_compiler(&setup), output);
     }
@@ -125,6 +131,8 @@ fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions<'static> {
 struct Run<'a> {
     args: &'a BenchArgs,
     loaded: &'a Loaded,
+    machine: &'a Machine,
+    tuned: Option<&'a Tuned>,
     output: &'a Output,
     file: BenchFile,
     roofs: Roofs,
@@ -154,6 +162,10 @@ impl Run<'_> {
                 return;
             }
         };
+        if self.args.no_run && self.args.estimates {
+            let text = estimated::lines(&self.loaded.db, self.machine, self.tuned, name, &groups);
+            return results(self.args, &text, self.output);
+        }
         match self.file.add(name, &groups, &self.roofs) {
             Ok(record) => {
                 let text = if self.args.no_run { format!("{name}: compiled\n") } else { show(record) };
