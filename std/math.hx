@@ -7,19 +7,19 @@ const LN2: f32 = 0.6931471805599453;
 /// √½.
 const SQRT_HALF: f32 = 0.7071067811865476;
 
-/// 1 / x for a normal x other than 0, with a relative error below 2⁻²⁰. 0 gives NaN.
+/// 1 / x with a relative error below 2⁻²⁰, for |x| from 2⁻¹²⁶ to 2¹²⁶; 0 for an infinite x, and inf for 0.
 ///
 /// A division by the rules of IEEE 754 takes about five times as long; a result that is rounded to 16 bits does not keep the difference.
 fn recip_approx(x: f32) -> f32 {
     let r = rsqrt(abs(x));
-    x * (r * r) * (r * r)
+    where(x < 0.0, -r * r, r * r)
 }
 
-/// a / b for a normal b other than 0, as [recip_approx] computes 1 / b.
+/// a / b, as [recip_approx] computes 1 / b.
 fn div_approx(a: f32, b: f32) -> f32 { a * recip_approx(b) }
 
-/// √x for x of at least 0, with a relative error below 2⁻²¹; 0 for 0. Numbers below 2⁻¹²⁶ count as that.
-fn sqrt_approx(x: f32) -> f32 { x * rsqrt(max(x, 1.1754943508222875e-38)) }
+/// √x with a relative error below 2⁻²¹, for x of at least 2⁻¹²⁶; right for 0, infinite and negative numbers, too.
+fn sqrt_approx(x: f32) -> f32 { where(x == 0.0, x, where(x == inf, x, x * rsqrt(x))) }
 
 /// 1 / (1 + exp(-x)), with a relative error below 2⁻²⁰ where the result is normal.
 fn sigmoid_approx(x: f32) -> f32 {
@@ -27,5 +27,5 @@ fn sigmoid_approx(x: f32) -> f32 {
     r * r
 }
 
-/// x to the power of y for x of at least 0, with a relative error below 2⁻¹⁸ for results from 2⁻¹⁶ to 2¹⁶.
+/// x to the power of y for x of at least 0, with a relative error below 2⁻¹⁸ for results from 2⁻¹⁶ to 2¹⁶; NaN for a negative x.
 fn pow_approx(x: f32, y: f32) -> f32 { exp2(y * log2(x)) }

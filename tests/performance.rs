@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use expect_test::expect_file;
 use hx_base::testing::MemorySystem;
-use hx_base::{Diagnostic, Fix, Severity, SourceFile};
+use hx_base::{Db as _, Diagnostic, Fix, Severity, SourceFile};
 use hx_compile::{check_file, default_instance, launch_cycles};
 use hx_hir::file_items;
 use hx_target::Target;
@@ -121,7 +121,7 @@ fn an_accepted_note_is_not_given() {
 fn the_standard_library_has_no_open_note() {
     for generation in GENERATIONS {
         let db = Database::default();
-        let files = db.workspace().files(&db).clone();
+        let files = db.workspace().files(&db);
         let target = Target::builtin(generation);
         let open: Vec<String> = files
             .iter()

@@ -353,7 +353,12 @@ pub(crate) fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: Op
     let narrow = narrow_loads(program, &found.solution);
     if narrow.contains(&op) {
         attempt(&hx_synth::staged_loads(program, &[op]), WidthChange::Staged(vec![op]));
-        if narrow.len() > 1 {
+        // All loads together are offered only if that is better than each of them alone, so that two offers never disagree.
+        let alone = |load: &OpId| solve(db, &hx_synth::staged_loads(program, &[*load]));
+        let costs = narrow.iter().filter_map(alone).map(|solved| solved.solution.cost);
+        let least = costs.fold(f64::INFINITY, f64::min);
+        let together = solve(db, &hx_synth::staged_loads(program, &narrow));
+        if narrow.len() > 1 && together.is_some_and(|together| together.solution.cost < least) {
             attempt(&hx_synth::staged_loads(program, &narrow), WidthChange::Staged(narrow.clone()));
         }
     }

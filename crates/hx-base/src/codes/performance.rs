@@ -47,8 +47,8 @@ family! {
     /// ```
     REPEATED_WORK = "HX0702", "repeated-work", Performance, "several groups of threads compute the same product";
 
-    /// An operator of C with a slow path, such as the division of IEEE 754, computes a value that is then rounded to 16 bits or fewer, so
-    /// most of its bits are lost. `std::math` has forms that are good for these types and take a fraction of the time:
+    /// An operator of C with a slow path, such as the division of IEEE 754, computes a value that is then rounded to a floating-point type
+    /// of 16 bits or fewer, so most of its bits are lost. `std::math` has forms that are good for these types and take a fraction of the time:
     /// `div_approx`, `sigmoid_approx`, `sqrt_approx` and `pow_approx`, whose doc comments give their errors. The cycles in the note are
     /// those measured for one warp's quarter of a multiprocessor.
     ///

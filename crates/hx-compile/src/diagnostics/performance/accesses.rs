@@ -7,6 +7,7 @@ use hx_tile::{CopyChoice, Op, OpKind, TensorId};
 
 use super::Context;
 use crate::assists::{copy_of, other_widths, written};
+use crate::crowded::crowded;
 
 /// Bytes of a bank of shared memory, and of the narrowest access that fills a sector with the lanes of a warp. An access below that is
 /// reported even if no change is known that the estimate prefers.
@@ -18,6 +19,10 @@ const WORTH: f64 = 0.95;
 /// Returns a note for each access that takes at least twice as many instructions as a wide one would.
 pub(super) fn narrow(context: &Context<'_>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
+    // A kernel whose tensors do not fit the registers has other notes, and its layouts would change with them.
+    if crowded(context.solved).is_some() {
+        return found;
+    }
     for (op, _) in context.ops() {
         let Some(access) = Access::of(context, op) else { continue };
         if !context.shares.is_worth(op.id) {
@@ -52,7 +57,9 @@ impl<'a> Access<'a> {
         let accesses = choice.memory.mode(2).size();
         let bytes = accesses * i64::from(choice.bytes);
         let fewest = (bytes + i64::from(widest) - 1) / i64::from(widest);
-        (accesses >= 2 * fewest.max(1)).then_some(Access { choice, limit })
+        // Eight bytes a lane fill the sectors of a warp, and nothing can be done about a fact that is one.
+        let is_full = limit.is_some() && choice.bytes > WORD;
+        (accesses >= 2 * fewest.max(1) && !is_full).then_some(Access { choice, limit })
     }
 }
 
@@ -150,7 +157,7 @@ fn nearest(context: &Context<'_>, op: &Op, own: u32) -> String {
     let wider = widths.iter().filter(|width| width.bytes > own);
     match wider.min_by(|a, b| a.cycles.total_cmp(&b.cycles)) {
         Some(width) => format!(
-            "{} B at a time is possible, but the estimate is not lower: {:.2} times the present one if you {}",
+            "{} B at a time takes {:.2} times the estimated cycles, if you {}",
             width.bytes,
             width.cycles / context.solved.solution.cost,
             width.change.text(&context.lowered.program)

@@ -26,7 +26,15 @@ const APPROXIMATIONS: [Approximation; 4] = [
     Approximation {
         operator: Operator::Div,
         name: "div_approx",
-        parts: &[Operator::Abs, Operator::Rsqrt, Operator::Mul, Operator::Mul, Operator::Mul, Operator::Mul],
+        parts: &[
+            Operator::Abs,
+            Operator::Rsqrt,
+            Operator::Mul,
+            Operator::Neg,
+            Operator::Lt,
+            Operator::Select,
+            Operator::Mul,
+        ],
     },
     Approximation {
         operator: Operator::Sigmoid,
@@ -36,7 +44,14 @@ const APPROXIMATIONS: [Approximation; 4] = [
     Approximation {
         operator: Operator::Sqrt,
         name: "sqrt_approx",
-        parts: &[Operator::Max, Operator::Rsqrt, Operator::Mul],
+        parts: &[
+            Operator::Rsqrt,
+            Operator::Mul,
+            Operator::Eq,
+            Operator::Select,
+            Operator::Eq,
+            Operator::Select,
+        ],
     },
     Approximation {
         operator: Operator::Pow,
@@ -101,15 +116,21 @@ fn note(
         Operator::Div => format!(
             "`{name}(a, b)` for `a / b`; for one divisor of many values, `let r = 1.0 / b;` and `a * r`"
         ),
-        Operator::Pow => format!("`{name}(x, y)` for `pow(x, y)`, if no `x` is negative"),
+        Operator::Pow => {
+            format!("products for a constant whole power; otherwise `{name}(x, y)` for `pow(x, y)`, if no `x` is negative")
+        }
         _ => format!("`{name}(x)` for `{operator}(x)`"),
     };
-    context.called(op, found.help(help))
+    context.called(op, found.help(help).note("the functions of `std::math` take and give f32: `cast` around them"))
 }
 
 /// Returns the fix that calls the approximation, if the text of the operation has the operator once, on numbers of f32.
 fn replaced(context: &Context<'_>, op: &Op, approximation: &Approximation) -> Option<Fix> {
     let OpKind::Map(map) = &op.kind else { return None };
+    // A power of a negative number has no approximation.
+    if approximation.operator == Operator::Pow {
+        return None;
+    }
     let mut operators = Vec::new();
     map.value.operators(&mut operators);
     let is_single = |(operator, dtype): &(Operator, DType)| *operator == approximation.operator && *dtype == DType::F32;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_base::{Diagnostic, codes};
 use hx_dtype::Operator;
-use hx_tile::{Access, Choice, Mode, Op, OpKind, ReduceChoice, ScanChoice, ScanLevel, TensorId, TileProgram};
+use hx_tile::{Choice, Op, OpKind, ReduceChoice, Scalar, ScanChoice, ScanLevel, TensorId, TileProgram};
 
 use super::Context;
 
@@ -52,39 +52,34 @@ fn note(context: &Context<'_>, op: &Op, parts: i64) -> Diagnostic {
         "each round waits at two barriers; it takes {share:.0}% of a block's estimated cycles"
     ));
     let help = match op.kind {
-        OpKind::Reduce { dst, .. } if is_carried(&context.lowered.program, dst) => {
-            format!("the loop carries the result: each thread can carry its own part, with one `{name}` behind the loop")
-        }
+        OpKind::Reduce { dst, operator, .. } if is_carried(&context.lowered.program, dst, operator) => format!(
+            "the loop carries a running `{name}`: each thread can carry that of its own elements, with one `{name}` behind the loop, where the other parts are rescaled if they depend on it"
+        ),
         _ => "each round needs its own result: a warp for each row, or fewer threads a block, need no barrier".to_owned(),
     };
     context.called(op, found.help(help))
 }
 
-/// Reports whether a loop combines the result of a reduction with a tensor of the same size that it carries from round to round: one
-/// that is computed from itself.
-fn is_carried(program: &TileProgram, result: TensorId) -> bool {
-    let size = program.tensor(result).size();
-    let mut from = BTreeSet::from([result]);
-    loop {
-        let before = from.len();
-        for (op, _) in program.ops(1.0) {
-            let accesses = op.kind.description().accesses;
-            let of = |picks: fn(Mode) -> bool| -> Vec<TensorId> {
-                accesses.iter().filter(|access| picks(access.mode)).filter_map(Access::register).collect()
-            };
-            let (read, written) = (of(Mode::reads), of(Mode::writes));
-            if !read.iter().any(|input| from.contains(input)) {
-                continue;
+/// Reports whether the result of a reduction is combined with a tensor by the operator of the reduction itself, as a running sum or
+/// maximum is: the parts of threads then combine as well as those of rounds.
+fn is_carried(program: &TileProgram, result: TensorId, operator: Operator) -> bool {
+    let mut names = BTreeSet::from([result]);
+    for (op, _) in program.ops(1.0) {
+        match &op.kind {
+            OpKind::Slice { dst, src } if src.base.register().is_some_and(|src| names.contains(&src)) => {
+                names.insert(*dst);
             }
-            let written: Vec<TensorId> =
-                written.into_iter().filter(|dst| program.tensor(*dst).size() == size).collect();
-            if written.iter().any(|dst| *dst != result && read.contains(dst) && !from.contains(dst)) {
-                return true;
+            OpKind::Map(map) => {
+                let Scalar::Apply { operator: own, args, .. } = &map.value else { continue };
+                let is_result = |arg: &Scalar| {
+                    matches!(arg, Scalar::Input { index, .. } if names.contains(&map.inputs[*index as usize]))
+                };
+                if *own == operator && args.len() == 2 && args.iter().filter(|arg| is_result(arg)).count() == 1 {
+                    return true;
+                }
             }
-            from.extend(written);
-        }
-        if from.len() == before {
-            return false;
+            _ => {}
         }
     }
+    false
 }

@@ -1,15 +1,17 @@
 //! Products that do not use the best matrix instruction of the target.
 
 use hx_base::{Diagnostic, codes};
+use hx_dtype::DType;
 use hx_lower::CtValue;
 use hx_synth::{Rule, Solved, compared, nearest};
 use hx_target::GemmRow;
 use hx_tile::{Choice, GemmChoice, Op, OpId, OpKind, TileProgram};
 
 use super::Context;
+use crate::crowded::crowded;
 use crate::diagnostics::repair;
 use crate::unsolved::{OtherValue, with_value};
-use crate::{solved, tile_program};
+use crate::{instance_errors, solved, tile_program};
 
 /// Report only if the better instruction takes this fraction of the present time, or less, rows and columns that it computes beyond
 /// the tile counted.
@@ -40,7 +42,10 @@ pub(super) fn slow(context: &Context<'_>) -> Vec<Diagnostic> {
             continue;
         }
         let Some((row, rules)) = nearest(program, own, &is_best) else { continue };
-        if rules.is_empty() || !are_changed(&rules) || !is_faster(context, own, row) {
+        // Types that have a matrix instruction of their own are meant.
+        let is_other = rules.iter().any(|rule| matches!(rule, Rule::Types { .. }))
+            && choice.row.threads >= program.target.limits.lanes;
+        if rules.is_empty() || is_other || !are_changed(&rules) || !is_faster(context, own, row) {
             continue;
         }
         let note = note(context, own, choice, row, &rules);
@@ -142,7 +147,7 @@ fn changed(context: &Context<'_>, op: &Op, rules: &[Rule], found: Diagnostic) ->
         |rule: &Rule| matches!(rule, Rule::Extent { found, .. } if args.values().any(|value| *value == CtValue::Int(*found)));
     if rules.iter().any(is_parameter) {
         let (value, times) = other_extent(context, op, rules)?;
-        let estimate = format!("{times:.2} of the present cycles for as many results");
+        let estimate = format!("{times:.2} of the estimated cycles for as much work");
         return Some(match repair::other_default(context.places, &value) {
             Some(mut fix) => {
                 fix.title = format!("{}: {estimate}", fix.title);
@@ -157,9 +162,10 @@ fn changed(context: &Context<'_>, op: &Op, rules: &[Rule], found: Diagnostic) ->
 /// Returns the change that a rule asks for, as far as one can say it without the program.
 fn advice(rule: &Rule) -> Option<String> {
     Some(match rule {
-        Rule::Types { wanted, .. } => {
-            let first = wanted.iter().find(|[a, b, _]| a == b).or_else(|| wanted.first())?;
-            format!("`cast` the operands, to `{}` for example", first[0])
+        Rule::Types { wanted, found: [_, _, sum] } => {
+            let fitting = || wanted.iter().filter(|[a, b, c]| a == b && c == sum).map(|[a, ..]| *a);
+            let nearest = fitting().max_by_key(|dtype| (*dtype == DType::Tf32, dtype.bits()))?;
+            format!("operands of `{nearest}`, which are `cast` before they are copied to shared memory")
         }
         Rule::Accumulator { .. } | Rule::Form { .. } | Rule::Registers { .. } | Rule::Batch { .. } => return None,
         Rule::Threads { together, .. } => format!("a multiple of {together} threads"),
@@ -189,8 +195,7 @@ fn other_extent(context: &Context<'_>, op: &Op, rules: &[Rule]) -> Option<(Other
     for (name, value) in &context.lowered.sources.args {
         let CtValue::Int(old) = *value else { continue };
         let Some((_, step)) = steps.iter().find(|(found, _)| *found == old) else { continue };
-        let up = (old + step - 1) / step * step;
-        for new in [up, up - step, up * 2].into_iter().filter(|new| (1..=MOST).contains(new) && *new != old) {
+        for new in sizes(old, *step) {
             let other = with_value(db, instance, name, new);
             let (Ok(lowered), Ok(solved)) = (tile_program(db, other), solved(db, other)) else { continue };
             let is_better_row = match (
@@ -202,7 +207,8 @@ fn other_extent(context: &Context<'_>, op: &Op, rules: &[Rule]) -> Option<(Other
                 }
                 _ => false,
             };
-            let Some(then) = for_work(solved, &lowered.program, op).filter(|_| is_better_row) else { continue };
+            let works = is_better_row && crowded(solved).is_none() && instance_errors(db, other).is_empty();
+            let Some(then) = for_work(solved, &lowered.program, op).filter(|_| works) else { continue };
             let times = then / now;
             // The nearest value wins unless another one is clearly better.
             if times < best.as_ref().map_or(1.0, |(_, least)| *least * CLEARLY) {
@@ -211,6 +217,17 @@ fn other_extent(context: &Context<'_>, op: &Op, rules: &[Rule]) -> Option<(Other
         }
     }
     best
+}
+
+/// Returns the extents to try instead of one that is no multiple of an instruction's: the nearest multiples, and the powers of two up to
+/// four times as large, nearest first.
+fn sizes(old: i64, step: i64) -> Vec<i64> {
+    let powers = (0..=MOST.ilog2()).map(|bit| 1i64 << bit).filter(|power| *power <= 4 * old);
+    let mut sizes: Vec<i64> = powers.chain([old / step * step, (old + step - 1) / step * step]).collect();
+    sizes.retain(|new| new % step == 0 && (old / 2..=MOST).contains(new) && *new > 0 && *new != old);
+    sizes.sort_by_key(|new| ((new - old).abs(), *new));
+    sizes.dedup();
+    sizes
 }
 
 /// Returns the estimated cycles of a program for each multiplication of one of its products; `None` if it lacks the product.

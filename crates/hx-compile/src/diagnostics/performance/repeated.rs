@@ -25,6 +25,14 @@ fn repetitions(program: &TileProgram, op: &Op, choice: &GemmChoice) -> i64 {
     units / choice.arrangement.iter().product::<i64>().max(1)
 }
 
+/// Reports whether the instructions of all units compute rows or columns past the edges of the tile.
+fn is_padded(program: &TileProgram, op: &Op, choice: &GemmChoice) -> bool {
+    let OpKind::Gemm { c, .. } = &op.kind else { return false };
+    let shape = &program.tensor(*c).shape;
+    let row = choice.row.get();
+    (0..2).any(|axis| choice.arrangement[axis] * choice.issues[axis] * row.shape[axis] > shape[axis])
+}
+
 fn note(context: &Context<'_>, op: &Op, choice: &GemmChoice, times: i64) -> Diagnostic {
     let program = &context.lowered.program;
     let scope = program.scope(op.scope);
@@ -53,7 +61,7 @@ fn divided(context: &Context<'_>, op: &Op, choice: &GemmChoice, found: Diagnosti
     for warps in arrangements(program, op, choice) {
         let Some(solved) = context.solve(&with_warps(program, op.id, warps)) else { continue };
         let is_divided = matches!(solved.solution.choices.get(&op.id),
-            Some(Choice::Gemm(choice)) if repetitions(program, op, choice) == 1);
+            Some(Choice::Gemm(choice)) if repetitions(program, op, choice) == 1 && !is_padded(program, op, choice));
         let cycles = compared(&solved.program, &solved.solution);
         if is_divided && best.is_none_or(|(_, least)| cycles < least) {
             best = Some((warps, cycles));
@@ -69,9 +77,9 @@ fn divided(context: &Context<'_>, op: &Op, choice: &GemmChoice, found: Diagnosti
     let text = program.warps_text(*c, warps);
     let times = cycles / now;
     match times < 1.0 {
-        true => found.help(format!("`warps: {text}` divides the work: the estimate is {times:.2} of the present one")),
+        true => found.help(format!("`warps: {text}` divides the work and takes {times:.2} times the estimated cycles")),
         false => found.note(format!(
-            "`warps: {text}` divides the work, but the estimate is not lower: {times:.2} times the present one"
+            "`warps: {text}` divides the work and takes {times:.2} times the estimated cycles"
         )),
     }
 }

@@ -4,7 +4,7 @@ use hx_base::{Diagnostic, codes};
 use hx_index::Symbol;
 use hx_lower::CtValue;
 use hx_synth::{Solved, UNKNOWN_TRIPS, resident_blocks, wave_cycles};
-use hx_tile::{Op, OpKind, TileProgram, View};
+use hx_tile::{Access, Op, OpKind, Region, TileProgram, View};
 
 use super::Context;
 use crate::diagnostics::repair;
@@ -83,8 +83,13 @@ fn streaming_cycles(solved: &Solved) -> f64 {
 fn has_work_of(one: &TileProgram, other: &TileProgram) -> bool {
     let work = |program: &TileProgram| -> Vec<(&'static str, f64, Vec<Vec<i64>>)> {
         let of = |((op, trips), (_, twice)): ((&Op, f64), (&Op, f64))| {
-            let shapes = op.kind.registers().into_iter().map(|id| program.tensor(id).shape.clone());
-            (op.kind.name(), twice / trips.max(1.0), shapes.collect())
+            let shape = |access: &Access<'_>| match access.region {
+                Region::View(view) => view.shape(),
+                Region::Whole(base) => base.tensor().map_or_else(Vec::new, |id| program.tensor(id).shape.clone()),
+                Region::Table(_) => Vec::new(),
+            };
+            let shapes = op.kind.description().accesses.iter().map(shape).collect();
+            (op.kind.name(), twice / trips.max(1.0), shapes)
         };
         let longer = program.ops(2.0 * UNKNOWN_TRIPS);
         program.ops(UNKNOWN_TRIPS).into_iter().zip(longer).map(of).collect()
@@ -108,7 +113,8 @@ fn best(context: &Context<'_>, now: f64) -> Option<(OtherValue, f64)> {
             }
             let Ok(solved) = solved(db, other) else { continue };
             let cycles = of_a_block(solved).max(floor);
-            let fits = resident_blocks(&solved.program, &solved.solution) > 1;
+            // The code asks for as many blocks as the solution says: a kernel with products keeps its registers for one.
+            let fits = solved.solution.resident_blocks > 1;
             let least = best.as_ref().map_or(now * WORTH, |(_, least)| *least);
             if fits && cycles < least && instance_errors(db, other).is_empty() {
                 best = Some((OtherValue { name: name.clone(), old, new }, cycles));
