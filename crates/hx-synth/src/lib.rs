@@ -12,7 +12,8 @@
 //! 5. [`shared`]: accesses to shared memory ([`access`]) become layout constraints, which are unified, filled and swizzled;
 //!    descriptors and the boxes of bulk copies join this unification with swizzles that the hardware names.
 //! 6. [`choices`] names the instruction of every operation, and divides registers among roles.
-//! 7. [`estimate`](mod@estimate) predicts the cycles of the solved program, and [`conflict`] explains a program without layouts.
+//! 7. [`estimate`](mod@estimate) predicts the cycles of the solved program, [`conflict`] explains a program without layouts, and
+//!    [`why_not`] an alternative that the solution does not take: its rules, and a run that must take it ([`Wish`]).
 //!
 //! Invariant: the crate sees a tile program and rows of the catalogue, and knows no instruction by name. It knows no
 //! text, no query and no thread program.
@@ -48,10 +49,12 @@ pub use constraints::component::UNKNOWN_TRIPS;
 pub use edits::Chunks;
 pub use estimate::{Bottleneck, Forecast, compared, estimate, estimate_any, forecast, resident_blocks, wave_cycles};
 pub use failure::{Failure, FailureKind, Help, Part, first_later};
+pub use search::wish::Wish;
 pub use solve::loads::loaded;
 pub use solve::second::{Second, second_buffer};
 pub use solve::solved::{Solved, rearranged};
 pub use solve::solver::CANDIDATES;
 pub use solve::staged::stored_tensor;
-pub use solve::{candidates, demands, solve};
+pub use solve::{candidates, demands, solve, solve_wishing};
 pub use why_not::product::{Axis, Rule, Side, nearest, rules_against};
+pub use why_not::width::widest_access;

@@ -1,5 +1,7 @@
 //! Accesses to global memory: bounds their width by strides, offsets and alignment.
 
+use std::collections::BTreeSet;
+
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, gcd};
 use hx_layout::Layout;
@@ -207,7 +209,8 @@ pub(crate) fn best(
     let dim = aligned.run.as_ref().map_or(0, Run::dim);
     let held = aligned.run.as_ref().map_or(1, |run| vector::held(layout, run));
     let inside = if layout.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
-    for row in transfer.rows(dtype, target) {
+    let rows = transfer.rows(dtype, target).into_iter();
+    for row in rows.filter(|row| pool.wish.allows(transfer.op.id, &row.name)) {
         let Some(atom) = row.atom(dtype) else { continue };
         if row.is_collective() || aligned.elements % atom.values != 0 || held % atom.values != 0 {
             continue;
@@ -235,11 +238,26 @@ pub(crate) fn best(
         };
         return Ok((access, why));
     }
-    Err(if dtype.bits() >= 8 {
+    let restricted = pool.wish.rows.get(&transfer.op.id);
+    Err(if let Some(rows) = restricted {
+        unwished(transfer, rows, &aligned, held)
+    } else if dtype.bits() >= 8 {
         no_row()
     } else {
         in_bytes(no_row(), &aligned, dtype, &param.name, [held, inside])
     })
+}
+
+/// Returns the failure of a transfer that none of the rows makes to which the run restricts it. A thread holds `held` neighbours
+/// along the contiguous dimension.
+fn unwished(transfer: &Transfer<'_>, rows: &BTreeSet<String>, aligned: &Alignment, held: i64) -> Failure {
+    let why = if held < aligned.elements {
+        format!("each thread holds {held} neighbour{} along the contiguous dimension", plural(held))
+    } else {
+        aligned.limit.clone()
+    };
+    let names: Vec<String> = rows.iter().map(|row| format!("`{row}`")).collect();
+    Failure::new(FailureKind::NoInstruction, format!("not {}: {why}", names.join(", "))).at(transfer.op.id)
 }
 
 /// Returns the failure of a transfer that no instruction makes.

@@ -28,7 +28,7 @@ pub(crate) fn tilings(program: &TileProgram, gemm: &Gemm<'_>, pool: &Pool) -> Re
     let target = program.target;
     let threads = program.threads_of(gemm.op);
     let mut out: Vec<([f64; 2], Tiling)> = Vec::new();
-    for (row, arrangement, groups) in arranged_rows(program, gemm, false) {
+    for (row, arrangement, groups) in arranged_rows(program, gemm, pool, false) {
         let fragments = [gemm.views[0].register().and(row.a.fragment()), None];
         let made = tile_with(row, arrangement, groups, &gemm.shape, (1, fragments), pool);
         // Of equal cycles, the fewest bytes of shared memory win: they leave it to the copies.
@@ -52,11 +52,11 @@ fn read_bytes(tiling: &Tiling) -> i64 {
 }
 
 /// Reports whether some instruction can compute a product with B read by descriptor. If `loads_a`, A is loaded into registers.
-pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, loads_a: bool) -> bool {
+pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, pool: &Pool, loads_a: bool) -> bool {
     let is_staged = |view: &View| view.register().is_none();
     is_staged(gemm.views[1])
         && (!loads_a || is_staged(gemm.views[0]))
-        && !arranged_rows(program, gemm, loads_a).is_empty()
+        && !arranged_rows(program, gemm, pool, loads_a).is_empty()
 }
 
 /// Returns, for each way to compute the product, the instruction, its arrangement of groups along M, N and the batch, and the
@@ -65,13 +65,16 @@ pub(crate) fn is_possible(program: &TileProgram, gemm: &Gemm<'_>, loads_a: bool)
 fn arranged_rows(
     program: &TileProgram,
     gemm: &Gemm<'_>,
+    pool: &Pool,
     loads_a: bool,
 ) -> Vec<(&'static GemmRow, [i64; 3], i64)> {
     let target = program.target;
     let (Some(types), None) = (gemm.types(program), gemm.shape.batch) else { return Vec::new() };
     let threads = i64::from(program.threads_of(gemm.op));
     let rows = target.rows().gemms_by_descriptor(types);
-    let mut rows: Vec<&'static GemmRow> = rows.filter(|row| gemm.accumulates(program, row)).collect();
+    let mut rows: Vec<&'static GemmRow> = rows
+        .filter(|row| gemm.accumulates(program, row) && pool.wish.allows(gemm.op.id, &row.name))
+        .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.shape[1]));
     let Some(first) = rows.first() else { return Vec::new() };
     let (lanes, [im, _, ik]) = (i64::from(first.threads), first.shape);

@@ -58,7 +58,8 @@ fn from_registers(
     let mut out = Vec::new();
     let mut refused = Vec::new();
     let rows = target.rows().gemms_of(dtypes[0], dtypes[1], dtypes[2]);
-    for row in rows.filter(|row| row.suits([m, n]) && gemm.accumulates(program, row)) {
+    let is_allowed = |row: &GemmRow| pool.wish.allows(gemm.op.id, &row.name);
+    for row in rows.filter(|row| row.suits([m, n]) && gemm.accumulates(program, row) && is_allowed(row)) {
         if let Some(why) = refusal(row, k, threads) {
             refused.push(Help { text: why, of_warps: false });
             continue;

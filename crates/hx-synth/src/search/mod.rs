@@ -3,6 +3,7 @@
 
 pub(crate) mod context;
 pub(crate) mod pool;
+pub(crate) mod wish;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

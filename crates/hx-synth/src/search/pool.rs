@@ -13,6 +13,7 @@ use crate::access::alignment::Alignment;
 use crate::anchor::gemm::{Gemm, Tiling};
 use crate::distribution::{LayoutKey, ThreadValueLayout, key, layout_of_table};
 use crate::failure::Failure;
+use crate::search::wish::Wish;
 use crate::shared::buffer::SolvedBuffers;
 use crate::shared::measured::{Measured, MeasuredOf};
 
@@ -25,6 +26,8 @@ use crate::shared::measured::{Measured, MeasuredOf};
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     target: Target,
+    /// The alternative that the run must take.
+    pub(crate) wish: Wish,
     layouts: RefCell<FxHashSet<Rc<ThreadValueLayout>>>,
     projections: RefCell<FxHashMap<Projection, Rc<ThreadValueLayout>>>,
     positions: RefCell<FxHashMap<[LayoutKey; 2], Positions>>,
@@ -85,6 +88,11 @@ type Projection = (LayoutKey, Vec<usize>, bool);
 impl Pool {
     pub(crate) fn new(target: Target) -> Pool {
         Pool { target, ..Pool::default() }
+    }
+
+    /// Returns the pool of a run that must take an alternative.
+    pub(crate) fn wishing(target: Target, wish: Wish) -> Pool {
+        Pool { wish, ..Pool::new(target) }
     }
 
     pub(crate) fn target(&self) -> Target {

@@ -31,7 +31,8 @@ pub(super) fn accesses(
     let reader = reader(program, u, uses);
     let mut out = Vec::new();
     let mut narrowest = i64::MAX;
-    for row in target.rows().copies_between(Space::Global, Space::Shared) {
+    let rows = target.rows().copies_between(Space::Global, Space::Shared);
+    for row in rows.filter(|row| pool.wish.allows(u.op.id, &row.name)) {
         let Some(atom) = row.atom(dtype) else { continue };
         narrowest = narrowest.min(atom.values);
         if aligned.elements % atom.values != 0 {

@@ -36,7 +36,8 @@ pub(super) fn rows_of(context: &SolverContext<'_, '_>, dtype: DType, u: &Use<'_>
     } else {
         return Vec::new();
     };
-    let fits = |row: &&BulkRow| [row.from, row.to] == ends && row.moves(dtype, adds);
+    let is_allowed = |row: &BulkRow| context.pool.wish.allows(u.op.id, &row.name);
+    let fits = |row: &&BulkRow| [row.from, row.to] == ends && row.moves(dtype, adds) && is_allowed(row);
     target.rows().bulks.iter().filter(fits).collect()
 }
 

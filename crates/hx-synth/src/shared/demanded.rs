@@ -70,6 +70,8 @@ pub(super) struct Party {
 pub(super) enum Demander {
     /// The pin of the tensor.
     Pin,
+    /// The alternative that the run must take.
+    Wish,
     /// An access of an operation, by one of these instructions.
     Access(OpId, Vec<&'static str>),
 }
@@ -116,11 +118,15 @@ pub(super) fn conflict(name: &str, tensor: TensorId, [one, other]: [&Party; 2]) 
         Demander::Pin => {
             failure.part(None, Some(tensor), format!("`{name}` is pinned to {}", party.phrase()))
         }
+        Demander::Wish => {
+            failure.part(None, Some(tensor), format!("{} of `{name}` is asked for", party.phrase()))
+        }
     });
     match [&one.by, &other.by] {
         [Demander::Access(..), Demander::Access(..)] => failure.help(format!(
             "give each of the two accesses a shared tensor of its own, and copy `{name}` to both"
         )),
+        [Demander::Wish, _] | [_, Demander::Wish] => failure,
         _ => failure.help(format!("without the pin, `{name}` gets the swizzle that its accesses demand")),
     }
 }

@@ -37,6 +37,8 @@ pub(crate) use place::{Item, align, offsets};
 use hx_layout::ComposedLayout;
 use hx_tile::{Tensor, TensorId, TensorKind, TileProgram};
 
+use crate::search::context::SolverContext;
+
 /// Returns the layout to which the user pinned the tensor; `None` for a tensor in registers or without a pin.
 fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
     pin(program.tensor(tensor))
@@ -54,4 +56,13 @@ fn pin(tensor: &Tensor) -> Option<&ComposedLayout> {
 fn demand(tensor: &Tensor) -> Constraint {
     let free = || Constraint::free(&tensor.shape);
     pin(tensor).map_or_else(free, |pin| Constraint::pinned(&tensor.shape, pin.swizzle))
+}
+
+/// Returns the [`demand`] of a tensor that is not pinned, with the swizzle that the run must give it.
+fn demand_in(context: &SolverContext<'_, '_>, id: TensorId) -> Constraint {
+    let tensor = context.program().tensor(id);
+    match context.pool.wish.swizzles.get(&id).filter(|_| pin(tensor).is_none()) {
+        Some(swizzle) => Constraint::pinned(&tensor.shape, *swizzle),
+        None => demand(tensor),
+    }
 }

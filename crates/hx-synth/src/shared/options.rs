@@ -1,7 +1,7 @@
 //! Solves one shared tensor: the instructions of its accesses, and the layout that serves them all at least cost.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use hx_dtype::DType;
@@ -15,7 +15,7 @@ use super::demanded::{self, Demanded, Demander, Party, disagreeing};
 use super::issued::Issued;
 use super::joint::joints;
 use super::operand;
-use super::{asynchronous, bulk, demand, pin_of, serve, start};
+use super::{asynchronous, bulk, demand_in, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
 use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
@@ -125,7 +125,7 @@ fn asked(context: &SolverContext<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) ->
     }
     let options = uses.iter().map(|u| candidates(context, tensor, u, uses)).collect::<Result<Vec<_>, _>>();
     let asked = options.map(|options| {
-        let joints = joints(demand(info), &options);
+        let joints = joints(demand_in(context, tensor), &options);
         Rc::new(Asked { options, joints, answer: RefCell::default(), more_than: Cell::new(0.0) })
     });
     context.pool.buffers.borrow_mut().0.entry(question).or_default().push((info.clone(), asked.clone()));
@@ -147,7 +147,7 @@ fn solved(
     if (context.cancelled)() {
         return Err(Failure::cancelled());
     }
-    let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses, options))?;
+    let mut buffer = best.ok_or_else(|| unsatisfied(context, tensor, uses, options))?;
     explain(program, &mut buffer, uses, options);
     Ok(buffer)
 }
@@ -185,7 +185,7 @@ pub(crate) fn ideal(
         if let Some(met) = context.pool.ideals.borrow().get(&entry) {
             return Ok(*met);
         }
-        let mut rows: Vec<(f64, &'static CopyRow)> = rows_of(used, dtype, context.target())
+        let mut rows: Vec<(f64, &'static CopyRow)> = rows_of(used, dtype, context.pool)
             .into_iter()
             .filter(|row| !context.single || !row.is_collective())
             .filter_map(|row| {
@@ -294,7 +294,7 @@ fn candidates(
     u: &Use<'_>,
     uses: &[Use<'_>],
 ) -> Result<Options, Failure> {
-    let (program, target) = (context.program(), context.target());
+    let program = context.program();
     let info = program.tensor(tensor);
     let (dtype, threads) = (info.dtype, program.threads_of(u.op));
     let mut options = Options::default();
@@ -306,7 +306,7 @@ fn candidates(
     options.multicast = matches!(u.op.kind, OpKind::CopyAsync { multicast: Some(_), .. });
     let accesses = match &u.end {
         End::Register(layout) => {
-            let rows = rows_of(u, dtype, target).into_iter();
+            let rows = rows_of(u, dtype, context.pool).into_iter();
             let rows = rows.filter(|row| !context.single || !row.is_collective());
             let all: Vec<_> = rows.map(|row| row_accesses(context.pool, u, layout, dtype, row)).collect();
             // Count the phases in the pool's accesses before they are cloned, so that the counts are shared.
@@ -317,13 +317,13 @@ fn candidates(
         }
         End::Global(_) if u.reads => Vec::new(),
         End::Global(view) => match asynchronous::accesses((program, context.pool), (u, view), uses, dtype) {
-            Err(_) if !options.usable.is_empty() => Vec::new(),
+            Err(_) if !options.usable.is_empty() || context.pool.wish.restricts(u.op.id) => Vec::new(),
             accesses => accesses?,
         },
         End::Operand(issued) => {
             let options = operand::options(program, tensor, u, issued);
             if options.usable.is_empty() {
-                return Err(unreached(program, tensor, u, issued, &options));
+                return Err(unreached(context, tensor, u, issued, &options));
             }
             return Ok(options);
         }
@@ -334,6 +334,9 @@ fn candidates(
     // The sort is stable: equal costs keep the order of the catalogue.
     options.usable.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     options.barred.sort_by_key(|barred| std::cmp::Reverse(barred.by.width()));
+    if let Some(rows) = context.pool.wish.rows.get(&u.op.id).filter(|_| options.usable.is_empty()) {
+        return Err(unwished(u, info, rows, &options));
+    }
     if options.usable.is_empty() && (options.barred.is_empty() || pin_of(program, tensor).is_none()) {
         return Err(no_candidate(context, tensor, u, &options));
     }
@@ -373,14 +376,14 @@ fn offer(
 
 /// Returns the failure of an operand that no instruction reads by descriptor.
 fn unreached(
-    program: &TileProgram,
+    context: &SolverContext<'_, '_>,
     tensor: TensorId,
     u: &Use<'_>,
     issued: &Issued,
     options: &Options,
 ) -> Failure {
     let alone = std::slice::from_ref(u);
-    if let Some(failure) = swizzles_differ(program, tensor, alone, std::slice::from_ref(options)) {
+    if let Some(failure) = swizzles_differ(context, tensor, alone, std::slice::from_ref(options)) {
         return failure;
     }
     let name = ["A", "B"][issued.operand];
@@ -389,6 +392,19 @@ fn unreached(
     let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
     let why = |barred: &Barred| format!("not `{}`: {}", barred.by.name(), barred.why);
     options.barred.iter().map(why).fold(failure, Failure::help)
+}
+
+/// Returns the failure of a use that none of the rows serves to which the run restricts it.
+fn unwished(u: &Use<'_>, info: &Tensor, rows: &BTreeSet<String>, options: &Options) -> Failure {
+    let barred = options.barred.iter().map(|barred| format!("not `{}`: {}", barred.by.name(), barred.why));
+    let whys: Vec<String> = options.unboxed.iter().cloned().chain(barred).collect();
+    let names: Vec<String> = rows.iter().map(|row| format!("`{row}`")).collect();
+    let message = if whys.is_empty() {
+        format!("no access of `{}` has the form of {}", info.name, names.join(", "))
+    } else {
+        whys.join("; ")
+    };
+    Failure::new(FailureKind::NoInstruction, message).at(u.op.id)
 }
 
 /// Returns the failure of a copy that no instruction implements under any layout of the tensor.
@@ -425,13 +441,15 @@ fn no_candidate(
 
 /// Returns the instructions that may make a use between registers and shared memory: those of its operation, or those of an
 /// exchange between threads.
-fn rows_of(u: &Use<'_>, dtype: DType, target: Target) -> Vec<&'static CopyRow> {
+fn rows_of(u: &Use<'_>, dtype: DType, pool: &Pool) -> Vec<&'static CopyRow> {
+    let target = pool.target();
+    let is_allowed = |row: &&'static CopyRow| pool.wish.allows(u.op.id, &row.name);
     if let Some(transfer) = Transfer::of(u.op) {
-        return transfer.rows(dtype, target);
+        return transfer.rows(dtype, target).into_iter().filter(is_allowed).collect();
     }
     let (from, to) =
         if u.reads { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
-    target.rows().copies_between(from, to).collect()
+    target.rows().copies_between(from, to).filter(is_allowed).collect()
 }
 
 /// Returns the ways in which one instruction implements the copy.
@@ -572,8 +590,14 @@ fn with_last_round(text: String, program: &TileProgram, u: &Use<'_>, access: &Ac
 
 /// Returns the failure of uses that no layout serves. Each use is listed with its least demand: a wider instruction's demand is
 /// not part of the conflict.
-fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>], options: &[Options]) -> Failure {
-    if let Some(failure) = swizzles_differ(program, tensor, uses, options) {
+fn unsatisfied(
+    context: &SolverContext<'_, '_>,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    options: &[Options],
+) -> Failure {
+    let program = context.program();
+    if let Some(failure) = swizzles_differ(context, tensor, uses, options) {
         return failure;
     }
     let name = &program.tensor(tensor).name;
@@ -632,7 +656,7 @@ fn torn_slots(
 /// Returns the failure of two accesses, or of an access and the pin, that demand different swizzles of one tensor; `None` if
 /// all agree.
 fn swizzles_differ(
-    program: &TileProgram,
+    context: &SolverContext<'_, '_>,
     tensor: TensorId,
     uses: &[Use<'_>],
     options: &[Options],
@@ -652,7 +676,9 @@ fn swizzles_differ(
         Party::of(Demander::Access(u.op.id, instructions), demands.into_iter())
     };
     let parties = uses.iter().zip(options).map(party);
-    let pin = Party::of(Demander::Pin, [demand(program.tensor(tensor)).swizzle].into_iter());
+    let program = context.program();
+    let by = if pin_of(program, tensor).is_some() { Demander::Pin } else { Demander::Wish };
+    let pin = Party::of(by, [demand_in(context, tensor).swizzle].into_iter());
     let parties: Vec<Party> = std::iter::once(pin).chain(parties).flatten().collect();
     Some(demanded::conflict(&program.tensor(tensor).name, tensor, disagreeing(&parties)?))
 }

@@ -12,7 +12,7 @@ use super::conflicts::{Requests, sampled};
 use super::demanded::Demanded;
 use super::measured::How;
 use super::swizzle::{self, AccessCost, Served, SwizzleBudget};
-use super::{demand, materialize};
+use super::{demand_in, materialize};
 use crate::cost;
 use crate::search::context::SolverContext;
 
@@ -254,7 +254,7 @@ impl Serve<'_, '_, '_> {
         how: How,
     ) -> Option<Buffer> {
         let (program, bits) = (self.program(), self.bits());
-        let demand = demand(program.tensor(self.tensor));
+        let demand = demand_in(self.context, self.tensor);
         let (mut cost, mut accesses, mut constraint) = (0.0, Vec::new(), demand);
         for (((u, candidates), admitted), served) in
             self.uses.iter().zip(self.options).zip(admitted).zip(served)

@@ -7,6 +7,7 @@ use hx_tile::{OpId, OpKind, TileProgram};
 use crate::anchor::descriptor::is_possible;
 use crate::anchor::gemm::Gemm;
 use crate::edits::{Edits, Load};
+use crate::search::pool::Pool;
 use crate::solve::rounds::cuts;
 
 /// The means that a run of the solver may use.
@@ -34,12 +35,12 @@ pub fn loaded(program: &TileProgram) -> TileProgram {
 
 /// Returns the routes of the operands to try. The first lets all products read by descriptor whose instructions can, the second
 /// does so with each A in registers, the next ones are the first without one of the products. The last one loads all operands.
-pub(crate) fn routes(program: &TileProgram, by_descriptor: bool) -> Vec<Edits> {
+pub(crate) fn routes(program: &TileProgram, pool: &Pool, by_descriptor: bool) -> Vec<Edits> {
     // With A where it is, and with A loaded.
     let mut possible = [ByDescriptor::new(), ByDescriptor::new()];
     let ops = if by_descriptor { program.ops(1.0) } else { Vec::new() };
     for gemm in ops.into_iter().filter_map(|(op, _)| Gemm::of(program, op)) {
-        let [staged, loaded] = [false, true].map(|loads_a| is_possible(program, &gemm, loads_a));
+        let [staged, loaded] = [false, true].map(|loads_a| is_possible(program, &gemm, pool, loads_a));
         if staged || loaded {
             possible[0].insert(gemm.op.id, !staged);
             possible[1].insert(gemm.op.id, loaded);

@@ -22,6 +22,7 @@ use crate::cost::floor;
 use crate::edits::{Edits, Move};
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::search::pool::Pool;
+use crate::search::wish::Wish;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::solve::family::{DraftOutcome, Family};
 use crate::solve::loads::{Means, loaded, routes};
@@ -35,6 +36,19 @@ use crate::{estimate, shared};
 /// A [`Failure`] that says which demands conflict or which instruction is missing, or that `cancelled` returned true.
 pub fn solve(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Result<Solved, Failure> {
     counted(program, cancelled).0
+}
+
+/// Finds the cheapest layouts and instructions that take an alternative.
+///
+/// # Errors
+/// As [`solve`]: the failure says why the program cannot have the alternative.
+pub fn solve_wishing(
+    program: &TileProgram,
+    wish: &Wish,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Solved, Failure> {
+    let run = Run::new(program, Means::ALL, cancelled).wishing(wish.clone());
+    run.best().map(|found| found.solved)
 }
 
 /// Returns the result of [`solve`] and the number of branches that were searched.
@@ -80,16 +94,22 @@ impl<'r> Run<'r> {
         Run { program, means, cancelled, pool: Pool::new(program.target), branches: Cell::new(0) }
     }
 
+    /// Returns the run that must take an alternative.
+    fn wishing(self, wish: Wish) -> Run<'r> {
+        Run { pool: Pool::wishing(self.program.target, wish), ..self }
+    }
+
     /// Returns the cheapest solution over all routes, the first of equally cheap ones. A route whose cycles cannot fall below those
     /// of a solution found already is not searched. The search compares sums over all operations; if the roles of a program run at
     /// the same time, their estimate decides between the solutions that the search kept.
     ///
     /// # Errors
-    /// The failure of the last route, if no route has a solution.
+    /// If no route has a solution, the failure of the last route; with a wish, the first failure that is not about instructions,
+    /// because the wish excludes those of the other routes.
     fn best(&self) -> Result<Routed, Failure> {
         let mut kept: Vec<Routed> = Vec::new();
         let mut failed = None;
-        for route in routes(self.program, self.means.by_descriptor) {
+        for route in routes(self.program, &self.pool, self.means.by_descriptor) {
             let loaded = route.loaded(self.program);
             let cost = kept.last().map_or(f64::INFINITY, |best| best.solved.solution.cost);
             if !kept.is_empty() && is_reached(floor::of_program(&loaded, &self.pool), cost) {
@@ -99,7 +119,14 @@ impl<'r> Run<'r> {
                 Ok(found) if found.solved.solution.cost < cost => kept.push(found),
                 Ok(_) => {}
                 Err(failure) if failure.kind == FailureKind::Cancelled => return Err(failure),
-                Err(failure) => failed = Some(failure),
+                Err(failure) => {
+                    let is_kept = failed.as_ref().is_some_and(|first: &Failure| {
+                        self.pool.wish != Wish::default() && first.kind != FailureKind::NoInstruction
+                    });
+                    if !is_kept {
+                        failed = Some(failure);
+                    }
+                }
             }
         }
         let last = kept.pop().ok_or_else(|| failed.unwrap_or_else(Failure::cancelled))?;

@@ -17,4 +17,5 @@ mod slices;
 mod staged;
 mod swizzles;
 mod tilings;
+mod why_not;
 mod wrong;

@@ -96,10 +96,12 @@ impl Rule {
             Rule::InRegisters { side, tensor } => {
                 format!("`{tensor}` is in registers, and it reads {side:?} from shared memory")
             }
-            Rule::Contiguous { side, tensor, dtype, least, .. } => format!(
-                "{dtype} `{tensor}` is contiguous along {:?}, in {least} neighbours or more, and it reads {dtype} along K",
-                side.own_axis()
-            ),
+            Rule::Contiguous { side, tensor, dtype, .. } => {
+                format!(
+                    "{dtype} `{tensor}` is contiguous along {:?}, and it reads {dtype} along K",
+                    side.own_axis()
+                )
+            }
             Rule::Form { side, tensor, why } => {
                 format!("`{tensor}` is in no form in which it reads {side:?} from shared memory: {why}")
             }
@@ -167,7 +169,17 @@ pub fn rules_against(program: &TileProgram, op: &Op, row: &'static GemmRow) -> V
     }
     rules.extend(rules_of_extents(program, &gemm, row));
     if found == wanted && row.is_by_descriptor() {
-        rules.extend(Side::BOTH.into_iter().filter_map(|side| rule_of_operand(program, &gemm, row, side)));
+        let is_cut = |side: Side| {
+            let cut = |axis: Axis| axis == Axis::K || axis == side.own_axis();
+            rules.iter().any(|rule| matches!(rule, Rule::Extent { axis, .. } if cut(*axis)))
+        };
+        // If an extent is no multiple, no layout of the operand has one either: say it once.
+        let of = |side: Side| {
+            let rule = rule_of_operand(program, &gemm, row, side)?;
+            (!is_cut(side) || !matches!(rule, Rule::Form { .. })).then_some(rule)
+        };
+        let operands: Vec<Rule> = Side::BOTH.into_iter().filter_map(of).collect();
+        rules.extend(operands);
     }
     rules
 }
