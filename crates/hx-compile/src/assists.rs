@@ -93,7 +93,7 @@ fn is_pinned(program: &TileProgram, tensor: TensorId) -> bool {
 }
 
 /// Returns the layout of a tensor in the form of a pin; `None` if the solution has none for it.
-fn layout_of(solution: &Solution, tensor: TensorId) -> Option<ComposedLayout> {
+pub(crate) fn layout_of(solution: &Solution, tensor: TensorId) -> Option<ComposedLayout> {
     if let Some(held) = solution.registers.get(&tensor) {
         return Some(ComposedLayout::plain(held.layout.clone()));
     }
@@ -102,7 +102,7 @@ fn layout_of(solution: &Solution, tensor: TensorId) -> Option<ComposedLayout> {
 }
 
 /// Returns the program with tensors pinned to layouts.
-fn with_pins(program: &TileProgram, pins: &[(TensorId, ComposedLayout)]) -> TileProgram {
+pub(crate) fn with_pins(program: &TileProgram, pins: &[(TensorId, ComposedLayout)]) -> TileProgram {
     let mut program = program.clone();
     for (tensor, layout) in pins {
         let Some(tensor) = program.tensors.get_mut(tensor.0 as usize) else { continue };

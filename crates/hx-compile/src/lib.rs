@@ -30,6 +30,7 @@ mod test_db;
 mod tests;
 pub mod tune;
 mod unsolved;
+mod why_not;
 
 pub use assists::{Assist, AssistConfig, Staging, assists, staging};
 pub use check::{check_file, check_front, compile_kernels, kernel_diagnostics, sound_kernels};
@@ -52,3 +53,4 @@ pub use stages::{
 };
 pub use sync::{hazards, protocol_verdict, store_faults, synchronization, unwritten_registers};
 pub use unsolved::{OtherValue, conflict, other_values};
+pub use why_not::{product_alternative, product_rules, why_not};

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use hx_base::{SourceFile, TextRange, TextSize};
-use hx_compile::{Db, usual_units};
+use hx_compile::{Db, product_alternative, product_rules, usual_units};
 use hx_dtype::DType;
 use hx_hir::{
     Builtin, Item, ItemKey, Kind, Name, PatId, Path, PathTarget, Place, Resolution, Ty, body_of,
@@ -11,7 +11,7 @@ use hx_hir::{
 };
 use hx_layout::draw::{Drawing, SvgStyle};
 use hx_syntax::{SyntaxKind, SyntaxToken};
-use hx_tile::TensorId;
+use hx_tile::{Op, OpKind, TensorId};
 
 use crate::anchor::anchors;
 use crate::callable::{callable, callee_of};
@@ -360,6 +360,15 @@ impl<'a> Hovering<'a> {
             if !told.contains(&text) {
                 told.push(text);
             }
+        }
+        // One product stands for those of an unrolled loop. If rules keep a better instruction from it, its reason has them already.
+        let is_product =
+            |op: &&Op| matches!(op.kind, OpKind::Gemm { .. }) && solved.in_kernel(op.origin) == Some(call);
+        let product = solved.ops().into_iter().find(is_product);
+        let other = product.filter(|op| product_rules(self.db, solved.instance, op.id).is_none());
+        if let Some(text) = other.and_then(|op| product_alternative(self.db, solved.instance, op.id).clone())
+        {
+            told.push(format!("\n- {text}"));
         }
         (!told.is_empty()).then(|| format!("\n\n---\n{}", told.concat()))
     }

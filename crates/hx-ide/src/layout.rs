@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_base::{SourceFile, TextRange, TextSize};
-use hx_compile::Db;
+use hx_compile::{Db, product_rules};
 use hx_hir::{Item, Kernel, Resolution, body_names, body_of, body_source_map, file_items, item_range};
 use hx_layout::draw::Drawing;
 use hx_tile::{Op, OpId, Reason, TensorId, instruction_text, layout_text, op_text};
@@ -208,7 +208,11 @@ pub(crate) fn describe(solved: &Solved<'_>, op: &Op) -> (String, Option<String>)
     let program = &solved.lowered.program;
     let what = op_text(program, op);
     match instruction_text(program, solved.solution, op) {
-        Some((how, reason)) => (format!("{what}: {how}"), Some(reason.text.clone())),
+        Some((how, reason)) => {
+            let rules = product_rules(solved.db, solved.instance, op.id);
+            let reason = std::iter::once(reason.text.clone()).chain(rules).collect::<Vec<_>>().join("; ");
+            (format!("{what}: {how}"), Some(reason))
+        }
         None => (what, None),
     }
 }

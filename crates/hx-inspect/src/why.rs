@@ -4,12 +4,13 @@
 //! reason of that tensor follows below, and so on down to a reason that needs no other tensor.
 
 mod candidates;
+mod whole;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use hx_base::{line_index, nearest};
-use hx_compile::{Chunks, Db, Instance, Staging, Stop, solved, staging, tile_program};
+use hx_compile::{Chunks, Db, Instance, Staging, Stop, product_rules, solved, staging, tile_program};
 use hx_hir::Kernel;
 use hx_lower::Sources;
 use hx_target::Target;
@@ -115,8 +116,29 @@ impl<'a> Solved<'a> {
         Ok(candidates::table(all, tensor))
     }
 
-    /// Formats the instance, and for each tensor its layout, the operations that touch it, and the chain of reasons.
-    pub fn why(&self, tensors: &[TensorId]) -> String {
+    /// Formats the instance, what makes accesses to the tensors slow, the estimate, and for each tensor its layout, the operations that
+    /// touch it, and the chain of reasons: down to `depth` operations, or to the end.
+    pub fn why(&self, tensors: &[TensorId], depth: Option<usize>) -> String {
+        let mut out = self.head(tensors);
+        let mut chains = Chains { depth: depth.unwrap_or(usize::MAX), ..Chains::default() };
+        for &tensor in tensors {
+            self.tensor(tensor, &mut chains, &mut out);
+        }
+        out
+    }
+
+    /// Formats the instance as [`Solved::why`] does for all of its tensors, each tensor and each operation once. Those of an unrolled
+    /// loop that differ in nothing but their names are one entry.
+    pub fn why_all(&self, depth: usize) -> String {
+        let all: Vec<TensorId> = self.solved.program.tensor_ids().collect();
+        let mut out = self.head(&all);
+        whole::layouts(self, depth, &mut out);
+        whole::operations(self, &mut out);
+        out
+    }
+
+    /// Formats the instance, what makes accesses to the tensors slow, and the estimate.
+    fn head(&self, tensors: &[TensorId]) -> String {
         let (program, target) = (&self.solved.program, self.target);
         let args: Vec<String> =
             self.sources.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -131,9 +153,6 @@ impl<'a> Solved<'a> {
         let _ = writeln!(out, "assuming {assumed} are multiples of 16");
         if let Some(stopped) = unexplored_text(&self.solved.solution) {
             let _ = writeln!(out, "{stopped}");
-        }
-        for &tensor in tensors {
-            self.tensor(tensor, &mut out);
         }
         self.notes(tensors, &mut out);
         if let Some(estimate) = hx_compile::estimated(program, &self.solved.solution, &self.dims) {
@@ -233,65 +252,80 @@ impl<'a> Solved<'a> {
     }
 
     /// Formats one tensor: its layout, the operations that touch it, the reasons.
-    fn tensor(&self, tensor: TensorId, out: &mut String) {
+    fn tensor(&self, tensor: TensorId, chains: &mut Chains, out: &mut String) {
         let program = &self.solved.program;
         let Some((layout, reason)) = layout_text(program, &self.solved.solution, tensor) else { return };
         let _ = writeln!(out, "\n{layout}");
-        let mut told = BTreeSet::new();
+        let mut listed = BTreeSet::new();
         for (op, _) in program.ops(1.0) {
-            if op.kind.tensors().contains(&tensor) && told.insert(op.id) {
-                self.operation(op, 1, out);
+            if op.kind.tensors().contains(&tensor) && listed.insert(op.id) {
+                self.operation(op, 1, chains, out);
             }
         }
         let _ = writeln!(out, "  because: {}", reason_text(reason));
-        self.causes(tensor, 2, &mut BTreeSet::from([tensor]), &mut told, out);
+        self.causes(tensor, (2, chains.depth), chains, out);
+        chains.end(tensor);
     }
 
-    /// Formats an operation with its place, its instruction, and the reason for the instruction.
-    fn operation(&self, op: &Op, depth: usize, out: &mut String) {
-        let indent = "  ".repeat(depth);
-        let place = self.place(op);
-        match choice_text(&self.solved.program, &self.solved.solution, op) {
-            Some((choice, reason)) => {
-                let _ = writeln!(out, "{indent}{choice}{place}\n{indent}    {}", reason_text(reason));
-            }
-            None => {
-                let text = op_text(&self.solved.program, op);
-                let _ = writeln!(out, "{indent}#{} {text}{place}", op.id.0);
-            }
+    /// Formats an operation with its place, and the first time with its instruction and the reason for the instruction.
+    fn operation(&self, op: &Op, indent: usize, chains: &mut Chains, out: &mut String) {
+        let indent = "  ".repeat(indent);
+        if !chains.told.insert(op.id) {
+            let _ = writeln!(out, "{indent}#{} {}", op.id.0, op_text(&self.solved.program, op));
+            return;
+        }
+        for (i, line) in self.operation_lines(op).into_iter().enumerate() {
+            let further = if i == 0 { "" } else { "    " };
+            let _ = writeln!(out, "{indent}{further}{line}");
         }
     }
 
-    /// Formats the tensors that a tensor's reason leads to, each with its own reason, recursively.
+    /// Returns an operation with its place and instruction, the reason for the instruction, and the rules that keep a better one from
+    /// it.
+    fn operation_lines(&self, op: &Op) -> Vec<String> {
+        let place = self.place(op);
+        match choice_text(&self.solved.program, &self.solved.solution, op) {
+            Some((choice, reason)) => {
+                let rules = product_rules(self.db, self.instance, op.id);
+                [format!("{choice}{place}"), reason_text(reason)].into_iter().chain(rules).collect()
+            }
+            None => vec![format!("#{} {}{place}", op.id.0, op_text(&self.solved.program, op))],
+        }
+    }
+
+    /// Formats the tensors that a tensor's reason leads to, each with its own reason, recursively down to `depth` operations.
     fn causes(
         &self,
         tensor: TensorId,
-        depth: usize,
-        seen: &mut BTreeSet<TensorId>,
-        told: &mut BTreeSet<OpId>,
+        (indent, depth): (usize, usize),
+        chains: &mut Chains,
         out: &mut String,
     ) {
         let program = &self.solved.program;
         let Some((_, reason)) = layout_text(program, &self.solved.solution, tensor) else { return };
-        let indent = "  ".repeat(depth);
+        chains.seen.insert(tensor);
+        if depth == 0 {
+            return;
+        }
+        let spaces = "  ".repeat(indent);
         for id in &reason.from {
             let Some(op) = program.op(*id) else { continue };
-            if told.insert(*id) {
-                self.operation(op, depth, out);
-            } else {
-                let _ = writeln!(out, "{indent}#{} {}", id.0, op_text(program, op));
-            }
+            self.operation(op, indent, chains, out);
             for other in op.kind.tensors() {
                 let Some((layout, reason)) = layout_text(program, &self.solved.solution, other) else {
                     continue;
                 };
                 // Skip a tensor whose layout this operation decided: it is an effect of the operation, as the current tensor is,
                 // not a cause.
-                if reason.from.contains(id) || !seen.insert(other) {
+                if reason.from.contains(id) || !chains.seen.insert(other) {
                     continue;
                 }
-                let _ = writeln!(out, "{indent}  {layout}\n{indent}      {}", reason_text(reason));
-                self.causes(other, depth + 2, seen, told, out);
+                if chains.ended.contains(&other) {
+                    let _ = writeln!(out, "{spaces}  {}: above", program.tensor(other).name);
+                    continue;
+                }
+                let _ = writeln!(out, "{spaces}  {layout}\n{spaces}      {}", reason_text(reason));
+                self.causes(other, (indent + 2, depth - 1), chains, out);
             }
         }
     }
@@ -304,6 +338,27 @@ impl<'a> Solved<'a> {
             let at = line_index(self.db, file).line_col(range.start());
             format!("  at {}:{}:{}", file.path(self.db), at.line + 1, at.col + 1)
         })
+    }
+}
+
+/// The parts of an explanation that were formatted already, so that each is there once.
+#[derive(Debug, Default)]
+struct Chains {
+    /// The number of operations down to which chains are followed.
+    depth: usize,
+    /// The operations with their instructions.
+    told: BTreeSet<OpId>,
+    /// The tensors of the current chain.
+    seen: BTreeSet<TensorId>,
+    /// The tensors of earlier chains.
+    ended: BTreeSet<TensorId>,
+}
+
+impl Chains {
+    /// Ends the chain of a tensor.
+    fn end(&mut self, tensor: TensorId) {
+        self.ended.append(&mut self.seen);
+        self.ended.insert(tensor);
     }
 }
 

@@ -279,7 +279,7 @@ impl Kernel {
             let tensors = solved.tensors(tensor);
             let tensors =
                 tensors.map_err(|text| Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text))?;
-            Ok(solved.why(&tensors))
+            Ok(if tensor.is_some() { solved.why(&tensors, None) } else { solved.why_all(0) })
         })?;
         raised(py, text)
     }

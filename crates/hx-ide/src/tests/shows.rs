@@ -87,7 +87,7 @@ fn a_register_tensor() {
 
             - `fill(rc, 0.0)`
             - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-              lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+              lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory
             - `rc_f16 = cast(rc, f16): cvt.f16x2.f32`  
               2 elements at once into one register
 
@@ -95,7 +95,7 @@ fn a_register_tensor() {
 
             - accumulator fragment of `mma.m16n8k16.f32.f16`
               - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-                lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+                lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory
         "#]],
     );
 }
@@ -156,7 +156,7 @@ fn a_shared_tensor() {
                     - `rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))`  
                       accumulator fragment of `mma.m16n8k16.f32.f16`
                       - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-                        lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+                        lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory
               - `copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts`  
                 asks for `(64,(8,8)):(D,(1,D))`; the widest access
                 - `rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))`  
@@ -185,6 +185,58 @@ fn an_operation() {
 
             - `copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts`  
               asks for `(64,(8,8)):(D,(1,D))`; the widest access"#]],
+    );
+}
+
+/// A product says why it has not the other kind of matrix instruction: by a rule with its numbers, or by the estimates of both.
+#[test]
+fn a_product_says_why_not() {
+    check_hover(
+        &MATMUL.replace("gemm(rc", "ge$0mm(rc"),
+        expect![[r#"
+        k.hx:17:9 gemm
+        ```hx
+        gemm(c, a, b, warps: …)
+        ```
+
+        `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return.
+
+        *in `kernel` and `fn`*
+
+        ---
+
+        - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
+          lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory"#]],
+    );
+    let staged = "\
+kernel product(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [1] threads 128 {
+    let (sa, sb) = (shared_tensor(f16, [64, 64]), shared_tensor(f16, [64, 64]));
+    copy(tile(a, [64, 64])[.., .., 0, 0], sa);
+    copy(tile(b, [64, 64])[.., .., 0, 0], sb);
+    sync();
+    let acc = register_tensor(f32, [64, 64]);
+    fill(acc, 0.0);
+    ge$0mm(acc, sa, sb);
+    copy(acc, tile(c, [64, 64])[.., .., 0, 0]);
+}
+";
+    check_hover(
+        staged,
+        expect![[r#"
+        k.hx:8:5 gemm
+        ```hx
+        gemm(c, a, b, warps: …)
+        ```
+
+        `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return.
+
+        *in `kernel` and `fn`*
+
+        ---
+
+        - `gemm(acc, sa[0..64, 0..64], sb[0..64, 0..64]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×4 each`  
+          lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
+        - `mma` fits and costs more: 3235 cycles of a block instead of 2817 (× 1.15)"#]],
     );
 }
 

@@ -56,8 +56,8 @@ pub(super) fn why(session: &mut Session, text: &str, screen: &mut Screen<'_>) ->
     if meant.is_empty() {
         return usage(screen, &nothing_called(session, &name));
     }
-    of_tensor(session, meant, request.overrides, screen, |solved, tensors, _| {
-        vec![plain(solved.why(tensors))]
+    of_tensor(session, meant, request.overrides, screen, |solved, tensors, whole| {
+        vec![plain(if whole { solved.why_all(0) } else { solved.why(tensors, None) })]
     })
 }
 

@@ -24,6 +24,7 @@ mod testing;
 mod tune;
 mod unchecked;
 mod why;
+mod why_not;
 
 use std::path::Path;
 use std::process::{Command, Output};

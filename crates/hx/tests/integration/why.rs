@@ -23,31 +23,25 @@ fn a_kernel_tells_why() {
     why(
         &["double", "--target", "sm_80"],
         expect![[r#"
-        exit 0
-        kernel double<N = 64>: 64 threads, sm_80
-        assuming that all dimensions and strides are multiples of 16
+            exit 0
+            kernel double<N = 64>: 64 threads, sm_80
+            assuming that all dimensions and strides are multiples of 16
 
-        t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
-          #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64], t): ld.global.v4.b32, 16 B an access  at k.hx:4:5
-              the widest access
-          #1 u = (t + t): elementwise  at k.hx:5:13
-              32 elements of each thread
-          because: coalesced along dimension 1 of `x` (#0)
-            #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64], t)
-
-        u: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
-          #1 u = (t + t): elementwise  at k.hx:5:13
-              32 elements of each thread
-          #2 copy(u, y[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access  at k.hx:6:5
-              the widest access
-          because: elementwise: as its operand (#1)
-            #1 u = (t + t)
+            layouts
               t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
                   coalesced along dimension 1 of `x` (#0)
-                #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64], t): ld.global.v4.b32, 16 B an access  at k.hx:4:5
-                    the widest access
-        --
-    "#]],
+              u: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
+                  elementwise: as its operand (#1)
+
+            operations
+              #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64], t): ld.global.v4.b32, 16 B an access  at k.hx:4:5
+                  the widest access
+              #1 u = (t + t): elementwise  at k.hx:5:13
+                  32 elements of each thread
+              #2 copy(u, y[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access  at k.hx:6:5
+                  the widest access
+            --
+        "#]],
     );
     why(
         &["double", "v"],
@@ -106,36 +100,36 @@ kernel turn(x: f32[m, n], y: mut f32[n, m]) grid [cdiv(m, 32), cdiv(n, 32)] thre
         &[("k.hx", text)],
         &["layout", "why", "k.hx", "turn", "s", "--dim", "n=4098"],
         expect![[r#"
-        exit 0
-        kernel turn: 64 threads, sm_90a
-        assuming n = 4098, and that all other dimensions and strides are multiples of 16
+            exit 0
+            kernel turn: 64 threads, sm_90a
+            assuming n = 4098, and that all other dimensions and strides are multiples of 16
 
-        s: shared f32[32, 32] = (32,32):(32,1), 4096 B at 0
-          #1 copy(x_tile, s[0..32, 0..32]): st.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:4:5
-              asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
-          #3 copy(s[0..32, 0..32] permuted [1, 0], s_tile): ld.shared.b32, 4 B an access, bank conflicts: 256 wavefronts instead of 32  at k.hx:6:10
-              asks for `(32,32):(D,D)`; not `ld.shared.v4.b32`: the layout pinned to `s` does not keep 4 neighbours side by side from a multiple of 4 on
-          because: the accesses unify to `(32,(2,16)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#1, #3)
-            #1 copy(x_tile, s[0..32, 0..32])
-              x_tile: register f32[32, 32] = ((16,4),(2,8)):((64,1),(32,4))
-                  coalesced along dimension 1 of `x` (#0)
-                #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 32 + 0..32], x_tile): ld.global.v2.b32, 8 B an access  at k.hx:4:10
-                    8 B: the stride `n` of `x` is known to be divisible by 2 only
-            #3 copy(s[0..32, 0..32] permuted [1, 0], s_tile)
-              s_tile: register f32[32, 32] = ((8,8),(4,4)):((128,1),(32,8))
-                  coalesced along dimension 1 of `y` (#4)
-                #4 copy(s_tile, y[block_idx.y * 32 + 0..32, block_idx.x * 32 + 0..32]): st.global.v4.b32, 16 B an access  at k.hx:6:5
-                    the widest access
+            notes
+              #1 8 B an access  at k.hx:4:5
+                  asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
+              #3 4 B an access  at k.hx:6:10
+                  asks for `(32,32):(D,D)`; not `ld.shared.v4.b32`: the layout pinned to `s` does not keep 4 neighbours side by side from a multiple of 4 on
+              #3 bank conflicts: 8.0 times the wavefronts  at k.hx:6:10
+                  the layout of `s` is pinned to `(32,32):(32,1)`; without `layout:` the compiler chooses one
 
-        notes
-          #1 8 B an access  at k.hx:4:5
-              asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
-          #3 4 B an access  at k.hx:6:10
-              asks for `(32,32):(D,D)`; not `ld.shared.v4.b32`: the layout pinned to `s` does not keep 4 neighbours side by side from a multiple of 4 on
-          #3 bank conflicts: 8.0 times the wavefronts  at k.hx:6:10
-              the layout of `s` is pinned to `(32,32):(32,1)`; without `layout:` the compiler chooses one
-        --
-    "#]],
+            s: shared f32[32, 32] = (32,32):(32,1), 4096 B at 0
+              #1 copy(x_tile, s[0..32, 0..32]): st.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:4:5
+                  asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
+              #3 copy(s[0..32, 0..32] permuted [1, 0], s_tile): ld.shared.b32, 4 B an access, bank conflicts: 256 wavefronts instead of 32  at k.hx:6:10
+                  asks for `(32,32):(D,D)`; not `ld.shared.v4.b32`: the layout pinned to `s` does not keep 4 neighbours side by side from a multiple of 4 on
+              because: the accesses unify to `(32,(2,16)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#1, #3)
+                #1 copy(x_tile, s[0..32, 0..32])
+                  x_tile: register f32[32, 32] = ((16,4),(2,8)):((64,1),(32,4))
+                      coalesced along dimension 1 of `x` (#0)
+                    #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 32 + 0..32], x_tile): ld.global.v2.b32, 8 B an access  at k.hx:4:10
+                        8 B: the stride `n` of `x` is known to be divisible by 2 only
+                #3 copy(s[0..32, 0..32] permuted [1, 0], s_tile)
+                  s_tile: register f32[32, 32] = ((8,8),(4,4)):((128,1),(32,8))
+                      coalesced along dimension 1 of `y` (#4)
+                    #4 copy(s_tile, y[block_idx.y * 32 + 0..32, block_idx.x * 32 + 0..32]): st.global.v4.b32, 16 B an access  at k.hx:6:5
+                        the widest access
+            --
+        "#]],
     );
     check(
         &[("k.hx", text)],
@@ -174,25 +168,27 @@ kernel rows(x: f16[m, n], y: mut f16[m, n]) grid [m] threads 32 {
         &[("k.hx", text)],
         &["layout", "why", "k.hx", "rows", "--dim", "n=33"],
         expect![[r#"
-        exit 0
-        kernel rows: 32 threads, sm_90a
-        assuming n = 33, and that all other dimensions and strides are multiples of 16
+            exit 0
+            kernel rows: 32 threads, sm_90a
+            assuming n = 33, and that all other dimensions and strides are multiples of 16
 
-        x_tile: register f16[1, 256] = (32,8):(1,32)
-          #0 copy(x[block_idx.x + 0..1, 0..256], x_tile): ld.global.b16, 2 B an access  at k.hx:3:10
-              2 B: the stride `n` of `x` is not known to be even
-          #1 copy(x_tile, y[block_idx.x + 0..1, 0..256]): st.global.b16, 2 B an access  at k.hx:3:5
-              2 B: the stride `n` of `y` is not known to be even
-          because: coalesced along dimension 1 of `x` (#0)
-            #0 copy(x[block_idx.x + 0..1, 0..256], x_tile)
+            notes
+              #0 2 B an access  at k.hx:3:10
+                  the stride `n` of `x` is not known to be even
+              #1 2 B an access  at k.hx:3:5
+                  the stride `n` of `y` is not known to be even
 
-        notes
-          #0 2 B an access  at k.hx:3:10
-              the stride `n` of `x` is not known to be even
-          #1 2 B an access  at k.hx:3:5
-              the stride `n` of `y` is not known to be even
-        --
-    "#]],
+            layouts
+              x_tile: register f16[1, 256] = (32,8):(1,32)
+                  coalesced along dimension 1 of `x` (#0)
+
+            operations
+              #0 copy(x[block_idx.x + 0..1, 0..256], x_tile): ld.global.b16, 2 B an access  at k.hx:3:10
+                  2 B: the stride `n` of `x` is not known to be even
+              #1 copy(x_tile, y[block_idx.x + 0..1, 0..256]): st.global.b16, 2 B an access  at k.hx:3:5
+                  2 B: the stride `n` of `y` is not known to be even
+            --
+        "#]],
     );
 }
 
@@ -416,27 +412,52 @@ kernel ranks(x: f16[l, m, n], y: mut f16[l, m, n]) grid [l, m] threads 32 {
         the stride `33` of `x` is odd
         each thread holds 1 neighbour along the contiguous dimension
         `rearrange(t, auto)` here: 16 B an access, estimated cycles 1152 → 1241
+        coalesced along dimension 1 of `x` (#0)
+        2 B: the stride `33` of `x` is odd
+        2 B: each thread holds 1 neighbour along the contiguous dimension
         column
         the stride `s` of `x` is not known to be even
         each thread holds 1 neighbour along the contiguous dimension
         `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1152 → 1241
+        coalesced along dimension 0 of `x` (#0)
+        2 B: the stride `s` of `x` is not known to be even
+        2 B: each thread holds 1 neighbour along the contiguous dimension
         flat
         the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 1: `n` is not known to be even
         each thread holds 1 neighbour along the contiguous dimension
         `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1152 → 1241
+        coalesced along dimension 0 of `x` (#0)
+        2 B: the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 1: `n` is not known to be even
+        2 B: each thread holds 1 neighbour along the contiguous dimension
         flat
         the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 2: `n` is known to be divisible by 2 only
         each thread holds 2 neighbours along the contiguous dimension
         `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1141 → 1225
+        coalesced along dimension 0 of `x` (#0)
+        4 B: the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 2: `n` is known to be divisible by 2 only
+        4 B: each thread holds 2 neighbours along the contiguous dimension
         turned
         the stride `n` of `x` is not known to be even
         the stride `n` of `y` is not known to be even
+        coalesced along dimension 0 of `x` (#0)
+        2 B: the stride `n` of `x` is not known to be even
+        2 B: the stride `n` of `y` is not known to be even
         rows
         rows of `x` are picked, `n` apart, a multiple of 1
         the stride `n` of `y` is not known to be even
+        the accesses unify to `((4,2)):((1,D))`; fewest wavefronts of the orders and swizzles (#1)
+        coalesced along dimension 0 of `i` (#0)
+        coalesced along dimension 1 of `x` (#3)
+        the widest access
+        asks for `((4,2)):((1,D))`; the widest access
+        2 B: rows of `x` are picked, `n` apart, a multiple of 1
+        2 B: the stride `n` of `y` is not known to be even
         ranks
         the stride `n` of `x` is not known to be even
         the stride `n` of `y` is not known to be even
+        coalesced along dimension 1 of `x` (#0)
+        2 B: the stride `n` of `x` is not known to be even
+        2 B: the stride `n` of `y` is not known to be even
     "#]].assert_eq(&told.concat());
 }
 
@@ -454,35 +475,60 @@ fn a_store_without_boxes_tells_why_it_goes_through_registers() {
         &[("k.hx", text)],
         &args,
         expect![[r#"
-        exit 0
-        kernel stored: 128 threads, sm_90a
-        assuming n = 36, and that all other dimensions and strides are multiples of 16
+            exit 0
+            kernel stored: 128 threads, sm_90a
+            assuming n = 36, and that all other dimensions and strides are multiples of 16
 
-        s: shared f16[64, 32] = (64,32):(32,1), 4096 B at 0
-          #1 copy(x_tile, s[0..64, 0..32]): st.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:3:5
-              asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
-          #3 copy(s[0..64, 0..32], s_tile): ld.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:5:16
-              asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
-          because: the accesses unify to `(64,(4,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#1, #3)
-            #1 copy(x_tile, s[0..64, 0..32])
-              x_tile: register f16[64, 32] = ((8,16),(4,4)):((256,1),(64,16))
-                  coalesced along dimension 1 of `x` (#0)
-                #0 copy(x[block_idx.x * 64 + 0..64, 0..32], x_tile): ld.global.v2.b32, 8 B an access  at k.hx:3:10
-                    8 B: the stride `n` of `x` is known to be divisible by 4 only
-            #3 copy(s[0..64, 0..32], s_tile)
-              s_tile: register f16[64, 32] = ((8,16),(4,4)):((256,1),(64,16))
-                  coalesced along dimension 1 of `y` (#4)
-                #4 copy(s_tile, y[block_idx.x * 64 + 0..64, 0..32]): st.global.v2.b32, 8 B an access  at k.hx:5:5
-                    8 B: the stride `n` of `y` is known to be divisible by 4 only
+            notes
+              #1 8 B an access  at k.hx:3:5
+                  asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
+              #3 the store goes through registers  at k.hx:5:16
+                  stride `n` of `y` is a multiple of 8 B, not of 16 B
+              #3 8 B an access  at k.hx:5:16
+                  asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
 
-        notes
-          #1 8 B an access  at k.hx:3:5
-              asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
-          #3 the store goes through registers  at k.hx:5:16
-              stride `n` of `y` is a multiple of 8 B, not of 16 B
-          #3 8 B an access  at k.hx:5:16
-              asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
-        --
-    "#]],
+            s: shared f16[64, 32] = (64,32):(32,1), 4096 B at 0
+              #1 copy(x_tile, s[0..64, 0..32]): st.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:3:5
+                  asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
+              #3 copy(s[0..64, 0..32], s_tile): ld.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:5:16
+                  asks for `(64,(4,8)):(D,(1,D))`; each thread holds 4 elements in a row
+              because: the accesses unify to `(64,(4,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#1, #3)
+                #1 copy(x_tile, s[0..64, 0..32])
+                  x_tile: register f16[64, 32] = ((8,16),(4,4)):((256,1),(64,16))
+                      coalesced along dimension 1 of `x` (#0)
+                    #0 copy(x[block_idx.x * 64 + 0..64, 0..32], x_tile): ld.global.v2.b32, 8 B an access  at k.hx:3:10
+                        8 B: the stride `n` of `x` is known to be divisible by 4 only
+                #3 copy(s[0..64, 0..32], s_tile)
+                  s_tile: register f16[64, 32] = ((8,16),(4,4)):((256,1),(64,16))
+                      coalesced along dimension 1 of `y` (#4)
+                    #4 copy(s_tile, y[block_idx.x * 64 + 0..64, 0..32]): st.global.v2.b32, 8 B an access  at k.hx:5:5
+                        8 B: the stride `n` of `y` is known to be divisible by 4 only
+            --
+        "#]],
     );
+}
+
+/// The whole of a kernel lists each layout and each operation once. A number of operations to follow adds chains.
+#[test]
+fn a_whole_kernel_is_short() {
+    let kernels = [
+        ("attention", include_str!("../../../../std/attention.hx")),
+        ("attention_hopper", include_str!("../../../../std/attention_hopper.hx")),
+        ("attention_varlen", include_str!("../../../../std/attention_varlen.hx")),
+        ("lstm_cell", include_str!("../../../../std/lstm_cell.hx")),
+        ("selective_scan", include_str!("../../../../std/selective_scan.hx")),
+    ];
+    for (name, text) in kernels {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("k.hx"), text).expect("writable");
+        let lines = |args: &[&str]| {
+            let output = crate::hx(folder.path(), &[&["layout", "why", "k.hx", name], args].concat());
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8_lossy(&output.stdout).lines().count()
+        };
+        let short = lines(&[]);
+        assert!(short <= 150, "{name}: {short} lines");
+        assert_eq!(lines(&["--depth", "0"]), short);
+        assert!(lines(&["--depth", "2"]) > short);
+    }
 }

@@ -1,9 +1,9 @@
-//! `hx layout why`: prints the reasons for the layouts of one kernel, and its estimated cycles.
+//! `hx layout why`: prints the reasons for the layouts of one kernel, and its estimated cycles, or why it has no others.
 
 use std::collections::BTreeSet;
 
 use hx_base::{SourceFile, nearest};
-use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics};
+use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics, why_not};
 use hx_hir::{Kernel, Name, file_items, kernel_signature, signature_names};
 use hx_inspect::{Solved, parse_override};
 use hx_target::Target;
@@ -38,13 +38,21 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
         return Err(Exit::Bad);
     };
     let tensor = args.tensor.as_deref();
+    if let Some(question) = &args.not {
+        let text = why_not(db, instance, tensor, question, &args.dim).map_err(|text| usage(&text))?;
+        output.result(&text);
+        return Ok(Exit::Good);
+    }
     let tensors = solved.tensors(tensor).map_err(|text| usage(&text))?;
     if args.candidates {
         let Ok(text) = Solved::candidates(db, instance, tensor) else { return Err(Exit::Bad) };
         output.result(&text);
         caveat(target, output);
     } else {
-        let text = solved.why(&tensors);
+        let text = match tensor {
+            Some(_) => solved.why(&tensors, args.depth),
+            None => solved.why_all(args.depth.unwrap_or(0)),
+        };
         output.result(&text);
         if text.contains("estimated cycles") {
             caveat(target, output);
