@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A worker that pretends to have GPUs: `fake_worker.py PROTOCOL LOG [fills=MODE] CAPABILITY…`, one capability for each GPU.
 
-Everything compiles. A launch leaves its buffers as they are, and adds the number of its device to the file LOG. With `fills` it writes
+Everything compiles, and allocations hold bytes. A launch over allocations adds 1.0 to the elements of its first one, which are of f32, and
+writes the sums to its last one; the kernels that compare tensors do that. A launch over buffers of its own leaves its buffers as they are, and adds the number of its device to the file LOG. With `fills` it writes
 1.0 to every element of its writable buffers, which are of f32, and the levels at which the code was compiled to LOG, too:
 
     right   nothing else
@@ -43,6 +44,7 @@ def device(ordinal, capability):
         "name": f"Pretended {capability}",
         "capability": [int(part) for part in capability.split(".")],
         "multiprocessors": 4,
+        "clock_khz": 1000000,
         "memory_bytes": 1 << 30,
         "l2_bytes": 1 << 20,
         "shared_bytes_per_block": 227 << 10,
@@ -71,12 +73,42 @@ def filled(mode, size, plain, launch):
     return struct.pack(f"<{len(values)}f", *values)
 
 
+def floats(data):
+    return struct.unpack(f"<{len(data) // 4}f", data)
+
+
+def step(body, memory):
+    """Runs a step over allocations."""
+    if "Copy" in body:
+        copy = body["Copy"]
+        memory[copy["to"]][: copy["bytes"]] = memory[copy["from"]][: copy["bytes"]]
+    elif "Launch" in body:
+        launch = body["Launch"]
+        args = [arg["Resident"] for arg in launch["args"] if "Resident" in arg]
+        words = [bytes(arg["Value"]["bytes"]) for arg in launch["args"] if "Value" in arg]
+        tensors = [memoryview(memory[arg["buffer"]])[arg["offset"] :] for arg in args]
+        number = lambda at: struct.unpack("<d", words[at])[0]
+        first, out = floats(tensors[0]), tensors[-1]
+        # The first thread block of a comparison has done all the work.
+        results = {
+            "survey": lambda: [max(map(abs, first)), 0.0, 1.0],
+            "squares": lambda: [sum((x / number(2)) ** 2 for x in first), float(len(first))],
+            "differences": lambda: [max(abs(x - y) for x, y in zip(first, floats(tensors[1]))), 0.0],
+        }
+        if launch["symbol"] in results:
+            found = results[launch["symbol"]]()
+            out[:] = struct.pack(f"<{len(found)}d", *found).ljust(len(out), b"\0")
+        else:
+            written = struct.pack(f"<{len(first)}f", *[x + 1.0 for x in first])
+            out[: len(written)] = written
+
+
 def main():
     protocol, log, capabilities = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     mode = None
     if capabilities and capabilities[0].startswith("fills="):
         mode = capabilities.pop(0).removeprefix("fills=")
-    modules, launches = {}, 0
+    modules, launches, memory, allocated = {}, 0, {}, 0
     write({"protocol": protocol})
     while True:
         number, request, given = read_request()
@@ -99,6 +131,28 @@ def main():
                     outputs[str(position)] = len(blobs)
                     blobs.append(filled(mode, len(given[arg["Buffer"]["data"]]), "'0'" in code, launches))
             reply = {"Launched": {"outputs": outputs, "gpu_ms": 0.0}}
+        elif kind == "Alloc":
+            allocated += 1
+            memory[allocated] = bytearray(body["bytes"])
+            reply = {"Allocated": {"buffer": allocated}}
+        elif kind == "Upload":
+            data = given[body["data"]]
+            memory[body["buffer"]][body["offset"] : body["offset"] + len(data)] = data
+        elif kind == "Fill":
+            whole = memory[body["buffer"]]
+            pattern = given[body["pattern"]]
+            whole[:] = (pattern * (len(whole) // len(pattern) + 1))[: len(whole)]
+        elif kind == "Download":
+            reply, blobs = "Downloaded", [bytes(memory[body["buffer"]][body["offset"] : body["offset"] + body["bytes"]])]
+        elif kind == "Free":
+            del memory[body["buffer"]]
+        elif kind == "Run":
+            for one in body["steps"]:
+                step(one, memory)
+        elif kind == "Time":
+            for one in [one for work in body["works"] for one in work["variants"][0]] * 3:
+                step(one, memory)
+            reply = {"Timed": {"gpu_ms": [[0.01 * (at + 1)] * 3 for at in range(len(body["works"]))]}}
         write({"id": number, "reply": {"Ok": reply}}, blobs)
 
 

@@ -52,18 +52,29 @@ pub fn list_benches(db: &Database, files: &[SourceFile], filter: &Filter, each: 
     list(db, files, filter, ItemKind::Bench, each)
 }
 
-/// Compiles the kernels of all benches at the same time, then runs the benches in order, and hands each report to `each`. Only one bench
-/// runs at a time, because they share the GPU's clock.
+/// The stages of [`run_benches`], in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BenchStage {
+    Compiling,
+    Timing,
+}
+
+/// Compiles the kernels of all benches at the same time, then runs the benches in order. Only one bench runs at a time, because they
+/// share the GPU's clock.
+///
+/// `on_progress` receives the number of benches of a stage that are done; it is called on any thread.
 pub fn run_benches(
     db: &Database,
     cases: &[Case],
     machine: &Machine,
     options: &BenchOptions<'_>,
     stop: &AtomicBool,
+    on_progress: &(dyn Fn(BenchStage, usize) + Sync),
     mut each: impl FnMut(BenchReport),
 ) {
-    ahead::compile_ahead(db, cases, machine, options, stop);
-    for case in cases {
+    ahead::compile_ahead(db, cases, machine, options, stop, &|done| on_progress(BenchStage::Compiling, done));
+    for (at, case) in cases.iter().enumerate() {
+        on_progress(BenchStage::Timing, at);
         let until = WorkLimit { stop, limit: options.timeout }.from_now();
         let mut captured = Captured::default();
         let run = AssertUnwindSafe(|| run_case(db, case, machine, options, until, &mut captured));
@@ -104,7 +115,8 @@ fn evaluated(
     captured: &mut Captured,
 ) -> Result<Vec<Group>, Failed> {
     let item = case.test.find(db).and_then(|item| Sound::of(db, item)).ok_or(Failed::Unsound)?;
-    let mut launcher = Launcher::new(db, machine, until).timed(options.timing).with_tuned(options.tuned);
+    let launcher = Launcher::new(db, machine, until).timed(options.timing).with_tuned(options.tuned);
+    let mut launcher = launcher.keeping_results();
     let given = Options {
         args: Vec::new(),
         seed: case_seed(options.seed, &case.name),
@@ -113,6 +125,17 @@ fn evaluated(
         hollow: !machine.runs(),
     };
     let mut session = Session::new(db, &mut launcher, captured, given);
+    let groups = benched(&mut session, item, case);
+    // Memory that cannot be freed is that of a dead worker, whose death the bench has reported.
+    let _ = launcher.close();
+    groups
+}
+
+fn benched<'a>(
+    session: &mut Session<'a>,
+    item: Sound<hx_hir::Item<'a>>,
+    case: &Case,
+) -> Result<Vec<Group>, Failed> {
     let value: Option<Value> = match case.index {
         None => None,
         Some(index) => {

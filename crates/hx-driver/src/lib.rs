@@ -24,10 +24,10 @@ pub mod tune;
 mod tuned;
 
 pub use bench::record::{
-    AgainstRecord, BenchFile, BenchRecord, Change, GroupRecord, MissingRecord, Roofs,
-    Verdict as ChangeVerdict, WorkRecord, changes,
+    AgainstRecord, BenchFile, BenchRecord, Change, GroupRecord, MemoryRecord, MissingRecord, PeakRecord,
+    Roofs, Verdict as ChangeVerdict, WorkRecord, changes,
 };
-pub use bench::{BenchOptions, BenchReport, list_benches, run_benches};
+pub use bench::{BenchOptions, BenchReport, BenchStage, list_benches, run_benches};
 pub use bounded::{WorkLimit, ended_in};
 pub use build::{BuildKind, BuildRequest, Built, BuiltLauncher, build, build_launcher, parse_facts};
 pub use calibrate::{Calibration, calibrate, compile_probes};

@@ -5,10 +5,13 @@
 
 use hx_dtype::packed_bytes;
 
-use crate::compare::{Difference, difference};
-use crate::device::{Step, Times};
-use crate::error::{HostError, HostResult};
-use crate::tensor::{HostTensor, Tensor};
+use crate::compare::Difference;
+use crate::device::{Device, Kept, LaunchError, Step, Times};
+use crate::error::HostError;
+use crate::tensor::Tensor;
+
+/// A work that writes less than this part of what it reads is compared with a read; another one with a copy.
+const MOSTLY_READ: f64 = 0.125;
 
 /// A work, with the tensors that it wrote.
 #[derive(Clone, Debug)]
@@ -24,19 +27,78 @@ pub struct Work {
     pub bytes: Option<f64>,
     /// The measured times; `None` if the work was only compiled.
     pub times: Option<Times>,
-    /// The contents of the tensors that one run wrote.
-    pub(crate) outputs: Vec<(Tensor, HostTensor)>,
+    /// The contents of the tensors that one run wrote, until the group was timed.
+    pub(crate) outputs: Vec<(Tensor, Kept)>,
+    /// The bytes of the tensors of one run.
+    pub(crate) traffic: Traffic,
+    /// The largest difference from each work that it is compared with, in the order of [`Group::comparisons`].
+    pub(crate) differences: Vec<Option<Difference>>,
+    /// The position of the read or copy of the same size in [`Group::references`].
+    pub(crate) reference: Option<usize>,
+}
+
+/// The bytes of the tensors that a work reads and writes, each tensor once for each call.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Traffic {
+    pub read: f64,
+    pub written: f64,
+}
+
+impl Traffic {
+    /// Adds a tensor.
+    pub(crate) fn add(&mut self, tensor: &Tensor, is_written: bool) {
+        // A view may repeat elements, as after `broadcast_to`.
+        let bytes = packed_bytes(tensor.dtype(), tensor.len().min(tensor.span().len())) as f64;
+        if is_written { self.written += bytes } else { self.read += bytes }
+    }
 }
 
 impl Work {
     pub(crate) fn new(label: String, steps: Vec<Step>) -> Work {
-        Work { label, candidate: None, steps, flops: None, bytes: None, times: None, outputs: Vec::new() }
+        Work {
+            label,
+            candidate: None,
+            steps,
+            flops: None,
+            bytes: None,
+            times: None,
+            outputs: Vec::new(),
+            traffic: Traffic::default(),
+            differences: Vec::new(),
+            reference: None,
+        }
     }
 
     /// Makes the work that copies `bytes` bytes. It moves twice as many bytes, because it reads and writes each.
     pub(crate) fn copy(bytes: u64) -> Work {
         let moved = 2.0 * bytes as f64;
         Work { bytes: Some(moved), ..Work::new("copy".to_owned(), vec![Step::Copy { bytes }]) }
+    }
+
+    /// Makes the work that reads `bytes` bytes.
+    fn read(bytes: u64) -> Work {
+        Work { bytes: Some(bytes as f64), ..Work::new("read".to_owned(), vec![Step::Read { bytes }]) }
+    }
+
+    /// Returns the bytes that one run moves: those that are stated, or else those of its tensors.
+    pub fn moved(&self) -> Option<f64> {
+        self.bytes.or_else(|| Some(self.traffic.read + self.traffic.written).filter(|bytes| *bytes > 0.0))
+    }
+
+    /// Makes the read or copy that moves as many bytes. `None` if the work moves none, or is one itself.
+    fn like(&self) -> Option<Work> {
+        const QUAD: u64 = 16;
+        if matches!(self.steps[..], [Step::Copy { .. } | Step::Read { .. }]) {
+            return None;
+        }
+        let bytes = self.moved()? as u64;
+        let Traffic { read, written } = self.traffic;
+        let whole = |bytes: u64| (bytes / QUAD).max(1) * QUAD;
+        Some(if written < MOSTLY_READ * read {
+            Work::read(whole(bytes))
+        } else {
+            Work::copy(whole(bytes / 2))
+        })
     }
 
     fn per_second(&self, amount: Option<f64>) -> Option<f64> {
@@ -60,7 +122,7 @@ impl Work {
         matches!(self.steps[..], [Step::Copy { .. }])
     }
 
-    fn compared_with<'w>(&self, other: &'w Work) -> HostResult<Comparison<'w>> {
+    fn compared_with<'w>(&self, other: &'w Work, difference: Option<Difference>) -> Comparison<'w> {
         let by_bytes = self.bytes_per_second().zip(other.bytes_per_second());
         let (ratio, compared) = match by_bytes {
             Some((mine, theirs)) if other.is_copy() => (Some(mine / theirs), Compared::Bandwidth),
@@ -72,10 +134,7 @@ impl Work {
             }
         };
         let ratio = ratio.filter(|r| r.is_finite());
-        // Without times the works were only compiled, so there are no results to compare.
-        let ran = self.times.is_some() && other.times.is_some();
-        let difference = if ran { apart(self, other)? } else { None };
-        Ok(Comparison { other, ratio, compared, difference })
+        Comparison { other, ratio, compared, difference }
     }
 }
 
@@ -108,43 +167,107 @@ pub struct Group {
     pub baselines: Vec<Work>,
     /// Baselines that the machine cannot run and candidates that do not launch, each with the reason.
     pub missing: Vec<(String, HostError)>,
+    /// Reads and copies of as many bytes as the works move, each once.
+    pub references: Vec<Work>,
+}
+
+/// The speed of a work against memory.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryShare<'g> {
+    /// The read or copy of as many bytes.
+    pub of: &'g Work,
+    /// The time of the read or copy divided by that of the work: 1.0 is as fast.
+    pub share: f64,
 }
 
 impl Group {
     /// Returns the works in the order in which a device times them.
     pub(crate) fn works(&mut self) -> impl Iterator<Item = &mut Work> {
-        self.measures.iter_mut().chain(&mut self.baselines)
+        self.measures.iter_mut().chain(&mut self.baselines).chain(&mut self.references)
+    }
+
+    /// Adds the reads and copies that the works are compared with.
+    pub(crate) fn add_references(&mut self) {
+        let Group { measures, baselines, references, .. } = self;
+        for work in measures.iter_mut().chain(baselines) {
+            let Some(like) = work.like() else { continue };
+            let same = |other: &Work| other.label == like.label && other.bytes == like.bytes;
+            let at = references.iter().position(same);
+            work.reference = Some(at.unwrap_or(references.len()));
+            if at.is_none() {
+                references.push(like);
+            }
+        }
+    }
+
+    /// Compares the results of each measured work with those of the works that it is compared with, on the device, and drops the
+    /// results.
+    ///
+    /// # Errors
+    /// As for [`Device::difference`].
+    pub(crate) fn compare(&mut self, device: &mut dyn Device) -> Result<(), LaunchError> {
+        for at in 0..self.measures.len() {
+            let measure = &self.measures[at];
+            let others = self.others(at);
+            // Without times the works were only compiled, so there are no results to compare.
+            let apart = others.iter().map(|other| match (&measure.times, &other.times) {
+                (Some(_), Some(_)) => apart(measure, other, device),
+                _ => Ok(None),
+            });
+            let differences = apart.collect::<Result<_, _>>()?;
+            self.measures[at].differences = differences;
+        }
+        self.works().for_each(|work| work.outputs.clear());
+        Ok(())
+    }
+
+    /// Returns the works that the measured work at index `measure` is compared with.
+    fn others(&self, measure: usize) -> Vec<&Work> {
+        let (before, measure) = (&self.measures[..measure], &self.measures[measure]);
+        if measure.candidate.is_none() {
+            return self.baselines.iter().collect();
+        }
+        before.iter().rev().find(|work| work.candidate.is_none()).into_iter().collect()
     }
 
     /// Compares the measured work at index `measure` with every baseline. A candidate is compared only with the work that the
     /// compiler chose.
     ///
-    /// # Errors
-    /// If the outputs of two works cannot be compared; see [`difference`].
-    ///
     /// # Panics
     /// If there is no measured work at this index.
-    pub fn comparisons(&self, measure: usize) -> HostResult<Vec<Comparison<'_>>> {
-        let (before, measure) = (&self.measures[..measure], &self.measures[measure]);
-        if measure.candidate.is_none() {
-            return self.baselines.iter().map(|other| measure.compared_with(other)).collect();
-        }
-        let chosen = before.iter().rev().find(|work| work.candidate.is_none());
-        chosen.iter().map(|chosen| measure.compared_with(chosen)).collect()
+    pub fn comparisons(&self, measure: usize) -> Vec<Comparison<'_>> {
+        let differences = &self.measures[measure].differences;
+        let compared = |(at, other)| {
+            let difference = differences.get(at).copied().flatten();
+            self.measures[measure].compared_with(other, difference)
+        };
+        self.others(measure).into_iter().enumerate().map(compared).collect()
+    }
+
+    /// Returns the speed of a work of this group against a read or a copy of the same size; `None` if it moves no known bytes, is
+    /// one itself, or was not timed.
+    pub fn memory_share(&self, work: &Work) -> Option<MemoryShare<'_>> {
+        let of = self.references.get(work.reference?)?;
+        let share = of.times.as_ref()?.median / work.times.as_ref()?.median;
+        share.is_finite().then_some(MemoryShare { of, share })
     }
 }
 
 /// Returns the largest difference over the tensors that both works wrote. `None` if they wrote none in common.
 ///
 /// # Errors
-/// As for [`difference`].
-fn apart(measure: &Work, baseline: &Work) -> HostResult<Option<Difference>> {
+/// As for [`Device::difference`].
+fn apart(
+    measure: &Work,
+    baseline: &Work,
+    device: &mut dyn Device,
+) -> Result<Option<Difference>, LaunchError> {
     let mut worst: Option<Difference> = None;
     for (tensor, mine) in &measure.outputs {
         let Some((_, theirs)) = baseline.outputs.iter().find(|(other, _)| other.is_same_view(tensor)) else {
             continue;
         };
-        let found = difference(&Tensor::from_host(mine.clone()), &Tensor::from_host(theirs.clone()))?;
+        let found = device.difference(tensor, mine, theirs)?;
         worst = Some(worst.map_or(found, |worst| worst.larger(found)));
     }
     Ok(worst)

@@ -5,8 +5,9 @@
 use hx_base::{Diagnostic, codes};
 use hx_hir::{ItemKey, Name};
 
+use crate::compare::{Difference, difference};
 use crate::error::{HostError, HostResult};
-use crate::tensor::Tensor;
+use crate::tensor::{HostTensor, Tensor};
 use crate::value::Value;
 
 /// A device that runs kernels.
@@ -58,6 +59,51 @@ pub trait Device {
         Err(error.help("`hx test` checks results on any machine"))
     }
 
+    /// Brings the contents of a tensor to the host, if only the device has them. The default device runs kernels on the host's memory.
+    ///
+    /// # Errors
+    /// If the device has lost them.
+    fn bring(&mut self, _: &Tensor) -> Result<(), LaunchError> {
+        Ok(())
+    }
+
+    /// Keeps the present contents of a tensor until [`Device::forget`].
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn keep(&mut self, tensor: &Tensor) -> Result<Kept, LaunchError> {
+        Ok(Kept::Here(tensor.to_host()))
+    }
+
+    /// Replaces the contents of a tensor by kept ones, which [`Device::keep`] returned for the same tensor.
+    ///
+    /// # Errors
+    /// If the contents were forgotten, or the device fails.
+    fn put_back(&mut self, tensor: &Tensor, kept: &Kept) -> Result<(), LaunchError> {
+        let packed = kept.here().map_err(LaunchError::call)?;
+        tensor.write_packed(&packed.data).map_err(LaunchError::call)
+    }
+
+    /// Returns the largest difference of contents `x` from contents `y` of a tensor ([`difference`]).
+    ///
+    /// # Errors
+    /// As for [`difference`], and if the device fails.
+    fn difference(&mut self, _: &Tensor, x: &Kept, y: &Kept) -> Result<Difference, LaunchError> {
+        let apart = || {
+            let [x, y] = [x, y].map(|kept| kept.here().map(|host| Tensor::from_host(host.clone())));
+            difference(&x?, &y?)
+        };
+        apart().map_err(LaunchError::call)
+    }
+
+    /// Forgets all kept contents.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn forget(&mut self) -> Result<(), LaunchError> {
+        Ok(())
+    }
+
     /// Times works in turn. Each work is a sequence of steps with one time for all of them. Host tensors are not changed. A
     /// device that only compiles returns no times.
     ///
@@ -91,6 +137,54 @@ pub enum Step {
     Copy {
         bytes: u64,
     },
+    /// A read of device memory from start to end.
+    Read {
+        bytes: u64,
+    },
+}
+
+/// Contents that a tensor had at one time.
+#[derive(Clone, Debug)]
+pub enum Kept {
+    /// In the memory of the host.
+    Here(HostTensor),
+    /// In the memory of the device, which knows them by this number.
+    There(u64),
+}
+
+impl Kept {
+    /// Returns the contents in the memory of the host.
+    ///
+    /// # Errors
+    /// If a device has them.
+    pub fn here(&self) -> HostResult<&HostTensor> {
+        match self {
+            Kept::Here(host) => Ok(host),
+            Kept::There(number) => Err(HostError::new(
+                &codes::INTERNAL_ERROR,
+                format!("the contents of number {number} are on another device"),
+            )),
+        }
+    }
+}
+
+/// The peak rate of the instruction that a work's products use.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Peak {
+    /// The instruction: the slowest, if a work uses several.
+    pub instruction: String,
+    /// Its floating-point operations in a cycle of a multiprocessor, by its issue cycles.
+    pub per_cycle: f64,
+    pub multiprocessors: u32,
+    /// The clock of the device, in GHz, as the driver states it.
+    pub clock: f64,
+}
+
+impl Peak {
+    /// Returns the operations in a second of the whole device.
+    pub fn per_second(&self) -> f64 {
+        self.per_cycle * f64::from(self.multiprocessors) * self.clock * 1e9
+    }
 }
 
 /// `c[m, n] = a[m, k] · b[k, n]` by the vendor's library, accumulated in f32 and rounded to `c`'s type, or added in i32; with three
@@ -151,6 +245,8 @@ pub struct Times {
     pub high: f64,
     /// The median in cycles beside the estimate, if the device was asked for both.
     pub cycles: Option<Cycles>,
+    /// The peak of the instruction that the work's products use; `None` if it has no products, or the device does not know.
+    pub peak: Option<Peak>,
 }
 
 /// The cycles of a work.

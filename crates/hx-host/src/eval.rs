@@ -274,7 +274,10 @@ impl<'a> Frame<'_, 'a> {
         match &body.store[id] {
             Expr::Missing => Err(self.fail(id, HostError::unsupported("something is missing here"))),
             Expr::Literal(literal) => self.at(id, literal_value(literal)),
-            Expr::Path { generics, .. } => self.path(id, generics),
+            Expr::Path { generics, .. } => {
+                let value = self.path(id, generics)?;
+                self.brought(id, value)
+            }
             Expr::Unary { op: UnaryOp::Neg, operand } if is_least(&body.store[*operand]) => {
                 Ok(Value::Int(i64::MIN))
             }
@@ -317,6 +320,22 @@ impl<'a> Frame<'_, 'a> {
             }
             Expr::Block(block) => self.block(id, block),
         }
+    }
+
+    /// Brings the contents of the tensors in a variable to the host, if only the device has them.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn brought(&mut self, id: ExprId, value: Value) -> EvalResult<Value> {
+        let mut away = Vec::new();
+        if self.session.recording.is_some() {
+            value.each_tensor(&mut |tensor| away.extend(tensor.is_away().then(|| tensor.clone())));
+        }
+        for tensor in away {
+            let brought = self.session.device.bring(&tensor);
+            self.on_device(id, brought)?;
+        }
+        Ok(value)
     }
 
     fn index(&mut self, id: ExprId, base: ExprId, args: &[ExprId]) -> EvalResult<Value> {

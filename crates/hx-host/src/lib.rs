@@ -11,6 +11,7 @@ pub mod archive;
 pub mod arith;
 pub mod bench;
 mod bits;
+mod buffer;
 pub mod compare;
 pub mod counted;
 pub mod dense;
@@ -27,6 +28,7 @@ pub mod pack;
 pub mod pattern;
 pub mod picture;
 pub mod random;
+pub mod recipe;
 pub mod reduce;
 pub mod show;
 mod stretch;
@@ -36,6 +38,7 @@ pub mod value;
 #[cfg(test)]
 mod tests;
 
+pub use buffer::Life;
 pub use dense::{Dense, Numbers};
 pub use error::{HostError, HostResult};
 pub use tensor::{HostTensor, Tensor};

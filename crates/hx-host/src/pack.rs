@@ -14,6 +14,19 @@ use crate::tensor::{HostTensor, Tensor};
 /// # Errors
 /// If `block` does not have one mode for each dimension, leaves places empty, uses a place twice, or does not divide the shape.
 pub fn pack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
+    if let Some(recipe) = x.own_recipe()
+        && let Some(packed) = recipe.in_blocks(block)?
+    {
+        return Ok(Tensor::from_recipe(packed));
+    }
+    packed(&x.to_host(), block).map(Tensor::from_host)
+}
+
+/// As [`pack`], of elements in row-major order.
+///
+/// # Errors
+/// As for [`pack`].
+pub(crate) fn packed(x: &HostTensor, block: &Layout) -> HostResult<HostTensor> {
     moved(x, block, |element, place| (element, place))
 }
 
@@ -22,7 +35,7 @@ pub fn pack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
 /// # Errors
 /// If [`pack`] would fail.
 pub fn unpack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
-    moved(x, block, |element, place| (place, element))
+    moved(&x.to_host(), block, |element, place| (place, element)).map(Tensor::from_host)
 }
 
 /// Moves the elements. `ends` maps the row-major position of an element and its place in the blocks to the positions to read
@@ -30,8 +43,11 @@ pub fn unpack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
 ///
 /// # Errors
 /// As for [`pack`].
-fn moved(x: &Tensor, block: &Layout, ends: impl Fn(usize, usize) -> (usize, usize)) -> HostResult<Tensor> {
-    let source = x.to_host();
+fn moved(
+    source: &HostTensor,
+    block: &Layout,
+    ends: impl Fn(usize, usize) -> (usize, usize),
+) -> HostResult<HostTensor> {
     let sizes = fitting(&source.shape, block)?;
     let modes = block.modes();
     let blocks: Vec<usize> = source.shape.iter().zip(&sizes).map(|(n, size)| n / size).collect();
@@ -50,14 +66,58 @@ fn moved(x: &Tensor, block: &Layout, ends: impl Fn(usize, usize) -> (usize, usiz
         let (from, to) = ends(element, number * block.size() as usize + inside as usize);
         store(source.dtype, &mut data, to, load(source.dtype, &source.data, from));
     });
-    Ok(Tensor::from_host(HostTensor { data, ..source }))
+    Ok(HostTensor { dtype: source.dtype, shape: source.shape.clone(), data })
+}
+
+/// A digit of the map from places to elements: place `p` holds the element `Σ (p / div % count) · times`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digit {
+    pub div: u64,
+    pub count: u64,
+    pub times: u64,
+}
+
+/// Returns the digits that map each place of a packed tensor to the row-major position of the element there. `None` if the strides of
+/// the block are no mixed radix.
+pub(crate) fn places(shape: &[usize], block: &Layout) -> Option<Vec<Digit>> {
+    let sizes = fitting(shape, block).ok()?;
+    let strides = crate::dense::row_major(shape);
+    let mut digits = Vec::new();
+    let mut inside: Vec<Digit> = Vec::new();
+    for (mode, stride) in block.modes().iter().zip(&strides) {
+        let mut times = *stride as u64;
+        for (count, div) in mode.flatten().into_iter().filter(|(count, _)| *count != 1) {
+            let (count, div) = (u64::try_from(count).ok()?, u64::try_from(div).ok()?);
+            inside.push(Digit { div, count, times });
+            times *= count;
+        }
+    }
+    inside.sort_by_key(|digit| digit.div);
+    let mut next = 1;
+    for digit in &inside {
+        if digit.div != next {
+            return None;
+        }
+        next *= digit.count;
+    }
+    if next != block.size() as u64 {
+        return None;
+    }
+    digits.extend(inside);
+    // The blocks themselves are in row-major order.
+    for ((extent, size), stride) in shape.iter().zip(&sizes).zip(&strides).rev() {
+        let count = (extent / size) as u64;
+        digits.push(Digit { div: next, count, times: (size * stride) as u64 });
+        next *= count;
+    }
+    Some(digits)
 }
 
 /// Returns the extents of a block.
 ///
 /// # Errors
 /// As for [`pack`].
-fn fitting(shape: &[usize], block: &Layout) -> HostResult<Vec<usize>> {
+pub(crate) fn fitting(shape: &[usize], block: &Layout) -> HostResult<Vec<usize>> {
     let sizes: Vec<usize> = block.modes().iter().map(|mode| mode.size() as usize).collect();
     if sizes.len() != shape.len() {
         return Err(HostError::shape(format!(

@@ -4,12 +4,13 @@
 //! element type affects a number only through rounding.
 
 use hx_base::interrupt::look;
-use hx_dtype::{DType, packed_bytes, store};
+use hx_dtype::DType;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::dense::{Dense, Numbers, element_count, stored_count};
+use crate::dense::{Dense, Numbers, element_count};
 use crate::error::{HostError, HostResult};
+use crate::recipe::Recipe;
 use crate::show::show_bits;
 use crate::stretch::{STRETCH, generate};
 use crate::tensor::{HostTensor, encode, held_int};
@@ -42,11 +43,20 @@ pub(crate) fn unit(generator: &mut ChaCha8Rng) -> f64 {
 /// # Errors
 /// If `dtype` is not a float, or the machine has no room for the shape.
 pub fn randn(dtype: DType, shape: &[usize], seed: Seed) -> HostResult<HostTensor> {
-    if !dtype.is_float() {
-        return Err(HostError::ty(format!("`randn` makes floats, and {dtype} is none"))
-            .help(format!("`uniform({dtype}, shape, low: 0, high: 10)` makes integers")));
+    Recipe::normal(dtype, shape, seed).map(Recipe::host)
+}
+
+/// Refuses types that have no normal numbers.
+pub(crate) fn check_normal(dtype: DType) -> HostResult<()> {
+    if dtype.is_float() {
+        return Ok(());
     }
-    let count = element_count(shape)?;
+    Err(HostError::ty(format!("`randn` makes floats, and {dtype} is none"))
+        .help(format!("`uniform({dtype}, shape, low: 0, high: 10)` makes integers")))
+}
+
+/// Returns normal numbers before they are rounded to a type.
+pub(crate) fn normal_values(count: usize, seed: Seed) -> Vec<f64> {
     let mut generator = seed.generator();
     let mut values = Vec::with_capacity(count + 1);
     while values.len() < count {
@@ -63,7 +73,7 @@ pub fn randn(dtype: DType, shape: &[usize], seed: Seed) -> HostResult<HostTensor
         }
     }
     values.truncate(count);
-    Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values) }))
+    values
 }
 
 /// Returns the largest number of a float type below a bound.
@@ -80,6 +90,11 @@ fn below(dtype: DType, bound: f64) -> f64 {
 /// # Errors
 /// If a bound is not finite, `low >= high`, an integer type does not hold the bounds, or the machine has no room for the shape.
 pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -> HostResult<HostTensor> {
+    Recipe::uniform(dtype, shape, low, high, seed).map(Recipe::host)
+}
+
+/// Refuses bounds that hold no number of the type.
+pub(crate) fn check_uniform(dtype: DType, low: f64, high: f64) -> HostResult<()> {
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Err(HostError::call(format!(
             "`uniform` needs finite bounds with low < high, and has {low} and {high}"
@@ -92,19 +107,26 @@ pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -
             show_bits(dtype, dtype.encode(dtype.max_value()))
         )));
     }
-    let count = element_count(shape)?;
+    Ok(())
+}
+
+/// Returns the number that a uniform draw gives instead of one that would be rounded to `high` or beyond.
+pub fn largest_below(dtype: DType, high: f64) -> f64 {
+    if dtype.is_float() { below(dtype, high) } else { (high - 1.0).ceil() }
+}
+
+/// Returns uniform numbers before they are rounded to a type.
+pub(crate) fn uniform_values(dtype: DType, count: usize, low: f64, high: f64, seed: Seed) -> Vec<f64> {
     let mut generator = seed.generator();
-    let float = dtype.is_float();
-    let below = if float { below(dtype, high) } else { high };
-    let values = generate(count, |_| {
+    let (float, most) = (dtype.is_float(), largest_below(dtype, high));
+    generate(count, |_| {
         let x = low + (high - low) * unit(&mut generator);
         match float {
             true if dtype.round(x) < high => x,
-            true => below,
-            false => x.floor().min((high - 1.0).ceil()),
+            true => most,
+            false => x.floor().min(most),
         }
-    });
-    Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values) }))
+    })
 }
 
 /// Makes a tensor whose elements all are `value`, rounded to `dtype`.
@@ -120,15 +142,7 @@ pub fn full(dtype: DType, shape: &[usize], value: f64) -> HostResult<HostTensor>
 /// # Errors
 /// If the machine has no room for the shape.
 pub fn full_bits(dtype: DType, shape: &[usize], bits: u64) -> HostResult<HostTensor> {
-    let count = stored_count(dtype, shape)?;
-    // The unit is a whole number of bytes that repeats: one element, or several if a byte holds several.
-    let period = (8 / dtype.bits() as usize).max(1);
-    let mut unit = vec![0; packed_bytes(dtype, period)];
-    (0..period).for_each(|i| store(dtype, &mut unit, i, bits));
-    let bytes = packed_bytes(dtype, count);
-    let mut data = unit.repeat(bytes.div_ceil(unit.len()));
-    data.truncate(bytes);
-    Ok(HostTensor { dtype, shape: shape.to_vec(), data })
+    Recipe::full(dtype, shape, bits).map(Recipe::host)
 }
 
 /// Makes the tensor `start, start + 1, …` below `end`.

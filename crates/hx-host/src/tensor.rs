@@ -4,18 +4,23 @@
 //! rectangular, possibly strided view of a shared buffer, so that a kernel writes a slice in place. Arithmetic works on
 //! [`Dense`] numbers instead.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use hx_dtype::{Class, DType, load, packed_bytes, store};
 
+use crate::buffer::{Buffer, Life};
 use crate::dense::{Dense, Numbers, element_count, for_each_offset, row_major, show_shape, stored_count};
 use crate::error::{HostError, HostResult};
-use crate::memory::Reservation;
+use crate::recipe::Recipe;
 use crate::stretch::{for_each, map};
 
 /// The byte that fills new memory of non-float types.
 const POISON_BYTE: u8 = 0xcd;
+
+/// Returns the byte that fills memory never written.
+pub(crate) fn poison_byte(dtype: DType) -> u8 {
+    if dtype.is_float() { 0xff } else { POISON_BYTE }
+}
 
 /// A whole tensor in row-major order, packed as in GPU memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,7 +39,7 @@ impl HostTensor {
     /// If the machine has no room for the shape.
     pub fn poisoned(dtype: DType, shape: &[usize]) -> HostResult<HostTensor> {
         let count = stored_count(dtype, shape)?;
-        let byte = if dtype.is_float() { 0xff } else { POISON_BYTE };
+        let byte = poison_byte(dtype);
         Ok(HostTensor { dtype, shape: shape.to_vec(), data: vec![byte; packed_bytes(dtype, count)] })
     }
 
@@ -60,13 +65,12 @@ impl HostTensor {
 ///
 /// Returns false for types below 8 bits, in which every pattern is an ordinary value.
 pub fn is_poison(dtype: DType, bits: u64) -> bool {
-    if dtype.bits() < 8 {
-        false
-    } else if dtype.is_float() {
-        bits == dtype.mask()
-    } else {
-        bits == u64::from_le_bytes([POISON_BYTE; 8]) & dtype.mask()
-    }
+    poison_bits(dtype) == Some(bits)
+}
+
+/// Returns the pattern of memory never written; `None` for types below 8 bits, in which every pattern is an ordinary value.
+pub fn poison_bits(dtype: DType) -> Option<u64> {
+    (dtype.bits() >= 8).then(|| u64::from_le_bytes([poison_byte(dtype); 8]) & dtype.mask())
 }
 
 /// Decodes an element of an integer type.
@@ -144,35 +148,11 @@ fn convert_integer(dtype: DType, x: i128) -> u64 {
 }
 
 /// Converts an element from one type to another, like kernels do.
-fn convert_bits(from: DType, to: DType, bits: u64) -> u64 {
+pub(crate) fn convert_bits(from: DType, to: DType, bits: u64) -> u64 {
     match from.class() {
         Class::Float => convert_float(to, from.decode(bits)),
         Class::Int => convert_integer(to, integer(from, bits)),
         Class::Bool => convert_integer(to, i128::from(bits & 0xff != 0)),
-    }
-}
-
-/// The memory that the views of a tensor share.
-#[derive(Debug)]
-struct Buffer {
-    dtype: DType,
-    /// The identity of the buffer: arguments with equal identities may overlap.
-    id: u64,
-    /// The contents. A write copies them first while a [`Saved`] still shares them.
-    bytes: RwLock<Arc<Vec<u8>>>,
-    _held: Reservation,
-}
-
-impl Buffer {
-    fn new(dtype: DType, bytes: Arc<Vec<u8>>) -> Arc<Buffer> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let held = Reservation::new(bytes.len());
-        Arc::new(Buffer {
-            dtype,
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
-            bytes: RwLock::new(bytes),
-            _held: held,
-        })
     }
 }
 
@@ -211,6 +191,62 @@ impl Tensor {
         let strides = row_major(&host.shape);
         let buffer = Buffer::new(host.dtype, Arc::new(host.data));
         Tensor { buffer, shape: host.shape, strides, offset: 0 }
+    }
+
+    /// Makes a tensor whose elements are made at the first read, or by a device.
+    pub fn from_recipe(recipe: Recipe) -> Tensor {
+        let (shape, strides) = (recipe.shape().to_vec(), row_major(recipe.shape()));
+        Tensor { buffer: Buffer::unmade(recipe), shape, strides, offset: 0 }
+    }
+
+    /// Returns the recipe of the whole buffer; `None` once its elements were made.
+    pub fn recipe(&self) -> Option<Arc<Recipe>> {
+        self.buffer.recipe()
+    }
+
+    /// Returns the recipe if the view is the whole tensor in row-major order.
+    pub(crate) fn own_recipe(&self) -> Option<Arc<Recipe>> {
+        let recipe = self.buffer.recipe()?;
+        (self.offset == 0 && self.is_contiguous() && self.shape == recipe.shape()).then_some(recipe)
+    }
+
+    /// Returns the view of the whole buffer, in one dimension.
+    pub fn whole(&self) -> Tensor {
+        self.with_view(vec![self.buffer.len], vec![1], 0)
+    }
+
+    /// Returns the view of this buffer that `like` is of its own.
+    ///
+    /// # Panics
+    /// A later read panics if the view reaches past the end of this buffer.
+    #[must_use]
+    pub fn seen_as(&self, like: &Tensor) -> Tensor {
+        self.with_view(like.shape.clone(), like.strides.clone(), like.offset)
+    }
+
+    /// Returns the number of writes to the buffer so far.
+    pub fn version(&self) -> u64 {
+        self.buffer.version()
+    }
+
+    /// Returns a handle that tells when no view of the buffer is left.
+    pub fn life(&self) -> Life {
+        self.buffer.life()
+    }
+
+    /// Drops the contents of the buffer, because a device has written newer ones. A read before [`Tensor::bring`] panics.
+    pub fn put_away(&self) {
+        self.buffer.put_away();
+    }
+
+    /// Reports whether only a device has the contents of the buffer.
+    pub fn is_away(&self) -> bool {
+        self.buffer.is_away()
+    }
+
+    /// Receives the contents of the whole buffer from the device that has them. Does nothing if they are here.
+    pub fn bring(&self, bytes: Vec<u8>) {
+        self.buffer.bring(bytes);
     }
 
     /// Makes the description of a tensor whose elements are in other memory, such as that of a device: an element type, a shape
@@ -618,20 +654,17 @@ impl Tensor {
         for_each_offset(&self.shape, &self.strides, self.offset, f);
     }
 
-    // A panic while the lock is held cannot leave the bytes invalid, so a poisoned lock is used as it is.
     fn read<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        f(&self.buffer.bytes.read().unwrap_or_else(PoisonError::into_inner))
+        f(&self.buffer.bytes())
     }
 
     fn write<R>(&self, f: impl FnOnce(&mut [u8]) -> R) -> R {
-        let mut bytes = self.buffer.bytes.write().unwrap_or_else(PoisonError::into_inner);
-        f(Arc::make_mut(&mut *bytes).as_mut_slice())
+        self.buffer.write(f)
     }
 
     /// Saves the contents of the whole buffer.
     pub(crate) fn save(&self) -> Saved {
-        let bytes = self.buffer.bytes.read().unwrap_or_else(PoisonError::into_inner);
-        Saved { dtype: self.dtype(), bytes: Arc::clone(&bytes), buffer: None }
+        Saved { dtype: self.dtype(), bytes: self.buffer.bytes(), buffer: None }
     }
 }
 

@@ -9,6 +9,7 @@ mod edges;
 mod evaluation;
 mod files;
 mod layouts;
+mod recipes;
 mod tensors;
 
 use hx_dtype::DType;

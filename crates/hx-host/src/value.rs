@@ -157,6 +157,16 @@ impl Value {
         }
     }
 
+    /// Calls `f` with each tensor in the value, nested ones included.
+    pub(crate) fn each_tensor(&self, f: &mut dyn FnMut(&Tensor)) {
+        match self {
+            Value::Tensor(tensor) => f(tensor),
+            Value::Tuple(parts) | Value::List(parts) => parts.iter().for_each(|part| part.each_tensor(f)),
+            // The variables of a closure are brought when its body names them.
+            _ => {}
+        }
+    }
+
     /// Converts to a number or tensor of numbers; nested lists of numbers become tensors.
     ///
     /// # Errors
@@ -197,8 +207,9 @@ impl Value {
 
     /// Converts a view to a value; a view without dimensions becomes a number.
     pub fn from_view(tensor: Tensor) -> Value {
-        match (tensor.shape(), tensor.bits().as_slice()) {
-            ([], &[bits]) => Value::from_bits(tensor.dtype(), bits),
+        // Only a single element is read: the elements of a larger view may not be made yet.
+        match (tensor.shape(), tensor.dtype()) {
+            ([], dtype) => Value::from_bits(dtype, tensor.bits()[0]),
             _ => Value::Tensor(tensor),
         }
     }

@@ -6,6 +6,7 @@
 mod bind;
 mod code;
 mod cuda;
+mod data;
 mod direct;
 mod estimates;
 mod in_place;
@@ -13,8 +14,10 @@ mod instance;
 mod levels;
 mod log;
 mod maps;
+mod peak;
 mod race;
 mod regions;
+mod resident;
 mod simulate;
 mod step;
 mod time;
@@ -31,9 +34,10 @@ use hx_base::{Diagnostic, codes};
 use hx_codegen::CudaSource;
 use hx_compile::{Db, candidates, launch_warnings};
 use hx_hir::{Item, Kernel, Name, Sound, reached_errors};
+use hx_host::compare::Difference;
 use hx_host::device::{
-    CodeAnswer, CodeQuestion, Device, GemmRequest, LaunchError, LaunchReport, LaunchRequest, NoDevice, Step,
-    Times,
+    CodeAnswer, CodeQuestion, Device, GemmRequest, Kept, LaunchError, LaunchReport, LaunchRequest, NoDevice,
+    Step, Times,
 };
 use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
@@ -42,11 +46,12 @@ use hx_inspect::{KernelReport, stopped_at};
 use hx_sim::{Counters, Report, SimError};
 use hx_target::Target;
 
-use crate::machine::Machine;
+use crate::machine::{Gpu, Machine};
 use crate::reporting::Reporting;
 
 use code::Launched;
 use cuda::cuda_text;
+pub use data::DATA_TEXT;
 pub use direct::{DirectLaunch, DirectParam};
 use instance::Errors;
 pub use instance::grid_label;
@@ -98,6 +103,8 @@ pub struct Launcher<'a> {
     old: Vec<Old>,
     /// The warnings about the kernels that were launched.
     findings: Vec<Diagnostic>,
+    /// The tensors on a GPU, if results stay there.
+    resident: Option<resident::Memory>,
 }
 
 /// A launch whose instance is chosen.
@@ -186,6 +193,7 @@ impl<'a> Launcher<'a> {
             reporting: Reporting::Off,
             old: Vec::new(),
             findings: Vec::new(),
+            resident: None,
         }
     }
 
@@ -376,9 +384,16 @@ impl<'a> Device for Launcher<'a> {
                 lines
             }
             Machine::Gpu(gpu) => {
-                let (lines, remark) = self.run_on_gpu(gpu, checked, &bound)?;
-                remarks.extend(remark);
-                lines
+                let at_home = |launcher: &Launcher<'a>, gpu: &Gpu, memory: &mut resident::Memory| {
+                    launcher.run_at_home(gpu, checked, &bound, memory)
+                };
+                if self.on_resident(at_home).transpose()?.unwrap_or(false) {
+                    Vec::new()
+                } else {
+                    let (lines, remark) = self.run_on_gpu(gpu, checked, &bound)?;
+                    remarks.extend(remark);
+                    lines
+                }
             }
             Machine::CompileOnly(_) | Machine::TextOnly(_) => {
                 let report = self.compile_only(request)?;
@@ -393,7 +408,15 @@ impl<'a> Device for Launcher<'a> {
     fn gemm(&mut self, request: &GemmRequest) -> Result<(), LaunchError> {
         match self.machine {
             Machine::Simulator { .. } => NoDevice.gemm(request),
-            Machine::Gpu(gpu) => self.multiply(gpu, request),
+            Machine::Gpu(gpu) => {
+                let at_home = |launcher: &Launcher<'a>, gpu: &Gpu, memory: &mut resident::Memory| {
+                    launcher.multiply_at_home(gpu, request, memory)
+                };
+                match self.on_resident(at_home).transpose()? {
+                    Some(true) => Ok(()),
+                    Some(false) | None => self.multiply(gpu, request),
+                }
+            }
             Machine::CompileOnly(_) | Machine::TextOnly(_) => Ok(()),
         }
     }
@@ -430,9 +453,46 @@ impl<'a> Device for Launcher<'a> {
     fn time(&mut self, works: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
         self.can_time().map_err(LaunchError::call)?;
         match self.machine {
-            Machine::Gpu(gpu) => self.time_on_gpu(gpu, works),
-            _ => Ok(Vec::new()),
+            Machine::Gpu(gpu) => {
+                let timed =
+                    self.on_resident(|launcher, gpu, memory| launcher.time_on_gpu(gpu, works, memory));
+                timed.unwrap_or_else(|| {
+                    let mut memory = resident::Memory::default();
+                    let timed = self.time_on_gpu(gpu, works, &mut memory);
+                    let released = self.release(gpu, memory);
+                    let times = timed?;
+                    released.map(|()| times)
+                })
+            }
+            // The kernels that make tensors are compiled, too: the next run finds them in the cache.
+            Machine::CompileOnly(_) => self.compile_data().map(|()| Vec::new()),
+            Machine::Simulator { .. } | Machine::TextOnly(_) => Ok(Vec::new()),
         }
+    }
+
+    fn bring(&mut self, tensor: &Tensor) -> Result<(), LaunchError> {
+        let brought = self.on_resident(|launcher, gpu, memory| launcher.bring_home(gpu, tensor, memory));
+        brought.unwrap_or(Ok(()))
+    }
+
+    fn keep(&mut self, tensor: &Tensor) -> Result<Kept, LaunchError> {
+        let kept = self.on_resident(|launcher, gpu, memory| launcher.keep_on(gpu, tensor, memory));
+        kept.unwrap_or_else(|| Ok(Kept::Here(tensor.to_host())))
+    }
+
+    fn put_back(&mut self, tensor: &Tensor, kept: &Kept) -> Result<(), LaunchError> {
+        let put = self.on_resident(|launcher, gpu, memory| launcher.put_back_on(gpu, tensor, kept, memory));
+        put.unwrap_or_else(|| NoDevice.put_back(tensor, kept))
+    }
+
+    fn difference(&mut self, tensor: &Tensor, x: &Kept, y: &Kept) -> Result<Difference, LaunchError> {
+        let found =
+            self.on_resident(|launcher, gpu, memory| launcher.difference_on(gpu, tensor, (x, y), memory));
+        found.unwrap_or_else(|| NoDevice.difference(tensor, x, y))
+    }
+
+    fn forget(&mut self) -> Result<(), LaunchError> {
+        self.on_resident(|launcher, gpu, memory| launcher.forget_on(gpu, memory)).unwrap_or(Ok(()))
     }
 }
 

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Instant;
 
 use cudarc::driver::result;
@@ -15,7 +16,7 @@ use hx_worker::protocol::{GemmRequest, RemoteError, Step, TimePlan, Work};
 
 use crate::cublaslt::{Cublas, Gemm, WORKSPACE_BYTES};
 use crate::fault::{bad, fault};
-use crate::flush::Flush;
+use crate::flush::{Flush, Reader};
 use crate::gpu::Gpu;
 use crate::launch::{Prepared, prepare};
 use crate::memory::DeviceMemory;
@@ -25,6 +26,7 @@ enum Ready {
     Launch(Box<Prepared>),
     Gemm(Box<Gemm>),
     Copy { from: sys::CUdeviceptr, to: sys::CUdeviceptr, bytes: usize },
+    Read { reader: Rc<Reader>, from: sys::CUdeviceptr, bytes: u64 },
 }
 
 impl Ready {
@@ -37,6 +39,11 @@ impl Ready {
                 unsafe { result::memcpy_dtod_async(*to, *from, *bytes, stream) }
                     .map_err(|error| fault("copying device memory", error))
             }
+            Ready::Read { reader, from, bytes } => {
+                // SAFETY: the range was checked to lie inside of live memory that outlives the stream's work.
+                unsafe { reader.start(*from, *bytes, stream) }
+                    .map_err(|error| fault("reading device memory", error))
+            }
         }
     }
 
@@ -45,6 +52,7 @@ impl Ready {
             Ready::Launch(prepared) => format!("running `{}`", prepared.symbol()),
             Ready::Gemm(_) => "running a matrix product of cuBLASLt".to_owned(),
             Ready::Copy { .. } => "copying device memory".to_owned(),
+            Ready::Read { .. } => "reading device memory".to_owned(),
         }
     }
 }
@@ -56,7 +64,7 @@ pub(crate) fn run(
     steps: &[Step],
     blobs: &[Vec<u8>],
 ) -> Result<(), RemoteError> {
-    let mut ready = prepare_steps(gpu, resident, steps, blobs)?;
+    let mut ready = prepare_steps(gpu, resident, steps, blobs, &mut None)?;
     run_each(&mut ready)
 }
 
@@ -78,11 +86,14 @@ pub(crate) fn time(
     blobs: &[Vec<u8>],
 ) -> Result<Vec<Vec<f32>>, RemoteError> {
     let mut ready = Vec::with_capacity(works.len());
+    // All reads share one loaded kernel.
+    let mut reader = None;
     for work in works {
         if work.variants.is_empty() {
             return Err(bad("a work without steps to time"));
         }
-        let variants = work.variants.iter().map(|steps| prepare_steps(gpu, resident, steps, blobs));
+        let variants =
+            work.variants.iter().map(|steps| prepare_steps(gpu, resident, steps, blobs, &mut reader));
         ready.push(variants.collect::<Result<Vec<_>, _>>()?);
     }
     let flush = if plan.flush_l2 { Some(Flush::new(gpu)?) } else { None };
@@ -202,6 +213,7 @@ fn prepare_steps(
     resident: &BTreeMap<u64, DeviceMemory>,
     steps: &[Step],
     blobs: &[Vec<u8>],
+    reader: &mut Option<Rc<Reader>>,
 ) -> Result<Vec<Ready>, RemoteError> {
     let memory = |buffer: &u64| resident.get(buffer).ok_or_else(|| bad("no such buffer"));
     let mut ready = Vec::with_capacity(steps.len());
@@ -223,6 +235,18 @@ fn prepare_steps(
                 }
                 let size = usize::try_from(*bytes).map_err(|_| bad("a copy past the address space"))?;
                 Ready::Copy { from: from.address(), to: to.address(), bytes: size }
+            }
+            Step::Read { from, bytes } => {
+                let from = memory(from)?;
+                if *bytes > from.bytes() {
+                    return Err(bad("a read past the end of a buffer"));
+                }
+                if reader.is_none() {
+                    *reader = Reader::load(gpu).map(Rc::new);
+                }
+                let reader =
+                    reader.clone().ok_or_else(|| bad("the driver does not translate the reading kernel"))?;
+                Ready::Read { reader, from: from.address(), bytes: *bytes }
             }
         });
     }

@@ -3,7 +3,7 @@
 use hx_layout::Layout;
 use serde::Deserialize;
 
-use crate::{Feature, Form, Fragment, Mode, Operand, Space};
+use crate::{Feature, Form, Fragment, Limits, Mode, Operand, Space};
 
 /// An instruction that computes `C[m, n] += A[m, k] · B[n, k]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -59,6 +59,17 @@ impl GemmRow {
     /// Returns the fragments of A and B, if the instruction can read both from registers; otherwise `None`.
     pub fn fragments(&self) -> Option<[&Fragment; 2]> {
         Some([self.a.fragment()?, self.b.fragment()?])
+    }
+
+    /// Returns the multiplications and additions of a multiprocessor in a cycle in which it issues nothing but this instruction.
+    pub fn operations_in_a_cycle(&self, limits: &Limits) -> f64 {
+        let operations = 2.0 * self.shape.iter().map(|extent| *extent as f64).product::<f64>();
+        let (lanes, threads) = (f64::from(limits.lanes), f64::from(self.threads));
+        // An instruction of several warps keeps a part of the multiprocessor for each of them. One of fewer lanes is issued for the lanes of
+        // a warp in turn, and one of a single thread for all of them at once.
+        let parts = f64::from(limits.partitions);
+        let at_once = if self.threads == 1 { parts * lanes } else { parts * lanes / threads.max(lanes) };
+        operations / self.issue * at_once
     }
 
     /// Reports whether the instruction reads B from shared memory, by descriptor.

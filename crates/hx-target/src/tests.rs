@@ -304,3 +304,24 @@ fn a_misspelt_field_is_named_with_its_row() {
         "gemm `made_up.n8`: no reach of elements of type f16 is `mn.*`"
     );
 }
+
+/// The peaks that `hx bench` compares with: on an H100, 4096 operations in a cycle of each of 132 multiprocessors.
+#[test]
+fn operations_of_products_in_a_cycle() {
+    let target = Target::usual();
+    let rows = [
+        "wgmma.m64n256k16.f32.bf16",
+        "wgmma.m64n128k32.f32.f8e4m3",
+        "wgmma.m64n8k8.f32.tf32",
+        "mma.m16n8k16.f32.f16",
+        "fma.f32",
+    ];
+    let shown = rows.map(|name| {
+        let row = target.rows().gemm(name).expect("it is in the catalogue");
+        format!("{name} {:.0}\n", row.operations_in_a_cycle(&target.limits))
+    });
+    assert_eq!(
+        shown.concat(),
+        "wgmma.m64n256k16.f32.bf16 4096\nwgmma.m64n128k32.f32.f8e4m3 8192\nwgmma.m64n8k8.f32.tf32 2048\nmma.m16n8k16.f32.f16 2726\nfma.f32 256\n"
+    );
+}

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::log::{CompilerWarning, KernelResources};
 
 /// Must change with every incompatible change of the messages.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
 
 /// The number of a blob in its frame.
 pub type Blob = usize;
@@ -137,6 +137,8 @@ pub enum Step {
     Gemm(GemmRequest),
     /// Copy the first `bytes` bytes from one allocation to another.
     Copy { from: u64, to: u64, bytes: u64 },
+    /// Read the first `bytes` bytes of an allocation, a multiple of 16.
+    Read { from: u64, bytes: u64 },
 }
 
 /// A unit of timing: its steps run one after another, and their total time is one number.
@@ -380,6 +382,8 @@ pub struct DeviceInfo {
     pub capability: (u32, u32),
     /// The number of multiprocessors.
     pub multiprocessors: u32,
+    /// The clock of the multiprocessors that the driver states, in kHz: the highest one. 0 if it states none.
+    pub clock_khz: u32,
     /// Device memory in bytes.
     pub memory_bytes: u64,
     /// L2 cache in bytes.

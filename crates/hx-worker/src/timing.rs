@@ -9,7 +9,7 @@ use crate::error::WorkerError;
 use crate::limits::{Budget, Limits};
 use crate::protocol::{self, Element, GemmRequest, Reply, Request, TimePlan, WireMatrix};
 
-/// A step of a work: a kernel, a product or a copy.
+/// A step of a work: a kernel, a product, a copy or a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step<'a> {
     /// Run a kernel without reading its buffers back.
@@ -23,6 +23,13 @@ pub enum Step<'a> {
         /// The allocation that is written.
         to: Buffer,
         /// The number of bytes, at most the size of either.
+        bytes: u64,
+    },
+    /// Read the first `bytes` bytes of an allocation.
+    Read {
+        /// The allocation.
+        from: Buffer,
+        /// The number of bytes, a multiple of 16 and at most the size.
         bytes: u64,
     },
 }
@@ -178,6 +185,7 @@ impl WorkerClient {
                 Step::Copy { from, to, bytes } => {
                     protocol::Step::Copy { from: self.live(*from)?, to: self.live(*to)?, bytes: *bytes }
                 }
+                Step::Read { from, bytes } => protocol::Step::Read { from: self.live(*from)?, bytes: *bytes },
             });
         }
         Ok(wire)
@@ -195,6 +203,7 @@ fn during(verb: &str, steps: &[Step<'_>]) -> String {
         Some(Step::Launch(launch)) => format!("{verb} `{}`", launch.symbol),
         Some(Step::Gemm(_)) => format!("{verb} a matrix product of cuBLASLt"),
         Some(Step::Copy { .. }) => format!("{verb} a copy"),
+        Some(Step::Read { .. }) => format!("{verb} a read"),
         None => format!("{verb} nothing"),
     }
 }

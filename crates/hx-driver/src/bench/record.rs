@@ -99,8 +99,41 @@ pub struct WorkRecord {
     pub gbs: Option<f64>,
     /// The share of the stated peak that the work reaches.
     pub roof_share: Option<f64>,
+    /// The speed against a read or a copy of the same size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryRecord>,
+    /// The speed against the peak of the instruction that its products use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<PeakRecord>,
     /// Comparisons of a measured work with the baselines, in their order; of a candidate with the compiler's choice.
     pub against: Vec<AgainstRecord>,
+}
+
+/// The speed of a work against a read or a copy of as many bytes, timed in turns with it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct MemoryRecord {
+    /// `read` or `copy`.
+    pub of: String,
+    /// The bytes that the read or copy moves: a copy reads and writes each of its bytes.
+    pub bytes: f64,
+    pub median_us: f64,
+    /// The time of the read or copy divided by that of the work.
+    pub share: f64,
+}
+
+/// The speed of a work against the peak of an instruction.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PeakRecord {
+    pub instruction: String,
+    /// The operations of the instruction in a cycle of a multiprocessor, by its issue cycles in the catalogue.
+    pub per_cycle: f64,
+    pub multiprocessors: u32,
+    /// The clock that the driver states, in GHz.
+    pub clock_ghz: f64,
+    /// 10¹² operations a second of the device: the product of the three.
+    pub tflops: f64,
+    /// The operations of the work in a second divided by the peak.
+    pub share: f64,
 }
 
 /// Comparison of a measured work with another work.
@@ -140,14 +173,12 @@ impl BenchFile {
         BenchFile { format: FORMAT, hx: version.to_owned(), device, target, cold_l2, benches: Vec::new() }
     }
 
-    /// Adds the results of a bench.
-    ///
-    /// # Errors
-    /// If results cannot be compared as numbers.
-    pub fn add(&mut self, name: &str, groups: &[Group], roofs: &Roofs) -> HostResult<&BenchRecord> {
-        let groups = groups.iter().map(|g| group_record(g, roofs)).collect::<HostResult<_>>()?;
-        self.benches.push(BenchRecord { name: name.to_owned(), groups });
-        self.benches.last().ok_or_else(|| HostError::call("there is no bench"))
+    /// Adds the results of a bench, and returns them.
+    pub fn add(&mut self, name: &str, groups: &[Group], roofs: &Roofs) -> BenchRecord {
+        let groups = groups.iter().map(|g| group_record(g, roofs)).collect();
+        let record = BenchRecord { name: name.to_owned(), groups };
+        self.benches.push(record.clone());
+        record
     }
 
     /// Returns the file as JSON.
@@ -184,9 +215,9 @@ impl BenchFile {
     }
 }
 
-fn group_record(group: &Group, roofs: &Roofs) -> HostResult<GroupRecord> {
+fn group_record(group: &Group, roofs: &Roofs) -> GroupRecord {
     let measure = |(at, work): (usize, &Work)| {
-        let against = group.comparisons(at)?.into_iter().map(|c| AgainstRecord {
+        let against = group.comparisons(at).into_iter().map(|c| AgainstRecord {
             baseline: c.other.label.clone(),
             ratio: c.ratio,
             by: match c.compared {
@@ -199,21 +230,39 @@ fn group_record(group: &Group, roofs: &Roofs) -> HostResult<GroupRecord> {
             max_ulps: c.difference.map(|d| d.ulps).filter(|d| d.is_finite()),
             compared: c.difference.is_some(),
         });
-        Ok(WorkRecord { against: against.collect(), ..work_record(work, roofs) })
+        WorkRecord { against: against.collect(), ..work_record(group, work, roofs) }
     };
-    Ok(GroupRecord {
-        measures: group.measures.iter().enumerate().map(measure).collect::<HostResult<_>>()?,
-        baselines: group.baselines.iter().map(|work| work_record(work, roofs)).collect(),
+    GroupRecord {
+        measures: group.measures.iter().enumerate().map(measure).collect(),
+        baselines: group.baselines.iter().map(|work| work_record(group, work, roofs)).collect(),
         missing: group
             .missing
             .iter()
             .map(|(label, error)| MissingRecord { label: label.clone(), reason: error.message.clone() })
             .collect(),
-    })
+    }
 }
 
-fn work_record(work: &Work, roofs: &Roofs) -> WorkRecord {
+fn work_record(group: &Group, work: &Work, roofs: &Roofs) -> WorkRecord {
     let times = work.times.as_ref();
+    let memory = group.memory_share(work).and_then(|memory| {
+        let (bytes, times) = (memory.of.bytes?, memory.of.times.as_ref()?);
+        Some(MemoryRecord {
+            of: memory.of.label.clone(),
+            bytes,
+            median_us: times.median,
+            share: memory.share,
+        })
+    });
+    let peak = times.and_then(|times| times.peak.as_ref()).zip(work.flops_per_second());
+    let peak = peak.map(|(peak, flops)| PeakRecord {
+        instruction: peak.instruction.clone(),
+        per_cycle: peak.per_cycle,
+        multiprocessors: peak.multiprocessors,
+        clock_ghz: peak.clock,
+        tflops: peak.per_second() * 1e-12,
+        share: flops / peak.per_second(),
+    });
     WorkRecord {
         label: work.label.clone(),
         candidate: work.candidate,
@@ -228,6 +277,8 @@ fn work_record(work: &Work, roofs: &Roofs) -> WorkRecord {
         tflops: work.flops_per_second().map(|f| f * 1e-12),
         gbs: work.bytes_per_second().map(|b| b * 1e-9),
         roof_share: roofs.share(work),
+        memory,
+        peak,
         against: Vec::new(),
     }
 }

@@ -43,7 +43,7 @@ impl Device for Clock {
         let times = |steps: &Vec<Step>| {
             let median = steps.iter().map(one).sum::<f64>();
             let (low, high) = (median - 1.0, median + 1.0);
-            Times { samples: vec![low, median, high], median, low, high, cycles: None }
+            Times { samples: vec![low, median, high], median, low, high, ..Times::default() }
         };
         Ok(works.iter().map(times).collect())
     }
@@ -63,7 +63,7 @@ fn timed(text: &str, micros: f64) -> Vec<Group> {
 fn record(text: &str, micros: f64) -> BenchFile {
     let mut file = BenchFile::new("0.1.0", &simulator(), true);
     let roofs = Roofs { flops: Some(1e6), bytes: Some(4e6) };
-    file.add("t.hx::b", &timed(text, micros), &roofs).expect("numbers");
+    file.add("t.hx::b", &timed(text, micros), &roofs);
     file
 }
 
@@ -102,6 +102,12 @@ fn results_as_a_file() {
                       "tflops": 8.000000000000001e-7,
                       "gbs": 0.0020000000000000005,
                       "roof_share": 0.8000000000000002,
+                      "memory": {
+                        "of": "copy",
+                        "bytes": 32.0,
+                        "median_us": 10.0,
+                        "share": 1.0
+                      },
                       "against": [
                         {
                           "baseline": "k",
@@ -138,6 +144,12 @@ fn results_as_a_file() {
                       "tflops": null,
                       "gbs": null,
                       "roof_share": null,
+                      "memory": {
+                        "of": "copy",
+                        "bytes": 32.0,
+                        "median_us": 10.0,
+                        "share": 1.0
+                      },
                       "against": []
                     },
                     {
@@ -279,7 +291,7 @@ bench \"b\" {
     for (at, work) in group.measures.iter().enumerate() {
         let median = work.times.as_ref().map_or(0.0, |times| times.median);
         out += &format!("{} {:?} {median} µs:", work.label, work.candidate);
-        for comparison in group.comparisons(at).expect("numbers") {
+        for comparison in group.comparisons(at) {
             let ratio = comparison.ratio.unwrap_or(0.0);
             let apart = comparison.difference.map_or(f64::NAN, |difference| difference.absolute);
             out += &format!(" {ratio:.3}× {}, {apart} apart", comparison.other.label);
@@ -313,7 +325,7 @@ fn benches_have_cases_and_need_a_gpu() {
     assert_eq!(names, ["t.hx::b[2]"]);
     let mut out = String::new();
     let options = BenchOptions::default();
-    run_benches(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {
+    run_benches(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), &|_, _| {}, |report| {
         let found = report.outcome.expect_err("the simulator does not time");
         out += &format!("{}\n{}", report.case.name, show(&db, &found));
     });
@@ -342,7 +354,7 @@ fn the_kernels_of_all_benches_are_compiled_ahead() {
     // The first report sets `stop`, so no later bench compiles: the kernels below come from the pass before the first bench.
     let stop = AtomicBool::new(false);
     let mut first = None;
-    run_benches(&db, &listing.cases, &machine, &BenchOptions::default(), &stop, |report| {
+    run_benches(&db, &listing.cases, &machine, &BenchOptions::default(), &stop, &|_, _| {}, |report| {
         first.get_or_insert((report.case.name, report.outcome.is_ok()));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
@@ -372,7 +384,7 @@ fn benches_that_only_compile_draw_nothing() {
     let machine = hx_launch::Machine::TextOnly(hx_launch::Texts::new(Target::usual()));
     let mut printed = Vec::new();
     let stop = AtomicBool::new(false);
-    run_benches(&db, &listing.cases, &machine, &BenchOptions::default(), &stop, |report| {
+    run_benches(&db, &listing.cases, &machine, &BenchOptions::default(), &stop, &|_, _| {}, |report| {
         assert!(report.outcome.is_ok(), "{:?}", report.outcome);
         printed.extend(report.output);
     });

@@ -11,11 +11,12 @@ use hx_base::codes;
 use hx_base::interrupt::look;
 use hx_hir::{Arg, Builtin, Expr, ExprId, HostFn, Item, ItemKey, MeasureKind, Name, Resolution, Sound};
 
+use super::args::Args;
 use super::{BodyPart, EvalError, EvalResult, Frame, Session};
-use crate::bench::{Group, Work, bytes_of};
-use crate::device::{GemmRequest, LaunchError, LaunchReport, LaunchRequest, Step};
+use crate::bench::{Group, Traffic, Work, bytes_of};
+use crate::device::{GemmRequest, Kept, LaunchError, LaunchReport, LaunchRequest, Step};
 use crate::error::HostError;
-use crate::tensor::{HostTensor, Tensor};
+use crate::tensor::Tensor;
 use crate::value::Value;
 
 /// The largest number of kernels that a label names one by one.
@@ -44,40 +45,33 @@ enum Kind {
 #[derive(Debug, Default)]
 struct Calls {
     steps: Vec<Step>,
-    outputs: Vec<(Tensor, HostTensor)>,
+    outputs: Contents,
+    traffic: Traffic,
     /// For each step, the earlier contents of the tensors that it wrote; empty if steps are not repeated.
     before: Vec<Contents>,
 }
 
 /// Tensors with their contents.
-type Contents = Vec<(Tensor, HostTensor)>;
+type Contents = Vec<(Tensor, Kept)>;
 
 impl Calls {
     /// Records the contents of a tensor after a step has written it, instead of those after an earlier step.
-    fn wrote(&mut self, tensor: &Tensor) {
+    fn wrote(&mut self, tensor: &Tensor, kept: Kept) {
         self.outputs.retain(|(other, _)| !other.is_same_view(tensor));
-        self.outputs.push((tensor.clone(), tensor.to_host()));
+        self.outputs.push((tensor.clone(), kept));
+    }
+
+    /// Adds the tensors of a launch to the traffic.
+    fn moved(&mut self, request: &LaunchRequest, report: &LaunchReport) {
+        for (at, arg) in request.args.iter().enumerate() {
+            if let Value::Tensor(tensor) = &arg.value {
+                self.traffic.add(tensor, report.written.contains(&at));
+            }
+        }
     }
 }
 
 impl Recording {
-    /// Records a launch of a statement, and the earlier contents of the tensors that it wrote.
-    pub(super) fn launched(&mut self, request: &LaunchRequest, report: &LaunchReport, mut before: Contents) {
-        let Some(calls) = &mut self.calls else { return };
-        calls.steps.push(Step::Launch(request.clone()));
-        let written: Vec<&Tensor> = written(request, report).collect();
-        written.iter().for_each(|tensor| calls.wrote(tensor));
-        before.retain(|(tensor, _)| written.iter().any(|other| other.is_same_view(tensor)));
-        calls.before.push(before);
-    }
-
-    fn multiplied(&mut self, request: GemmRequest) {
-        let Some(calls) = &mut self.calls else { return };
-        calls.wrote(&request.c);
-        calls.steps.push(Step::Gemm(request));
-        calls.before.push(Vec::new());
-    }
-
     /// Reports whether a statement of this kind begins the next group.
     fn ends_before(&self, kind: Kind) -> bool {
         let other_began = match kind {
@@ -113,17 +107,80 @@ impl<'a> Session<'a> {
         Ok(recording.done)
     }
 
-    /// Returns the contents of a launch's tensors, if the launch will be repeated with other candidates. Empty otherwise.
-    pub(super) fn before(&self, request: &LaunchRequest) -> Contents {
-        let recorded = self.recording.as_ref().is_some_and(|recording| recording.calls.is_some());
-        if !(recorded && self.options.candidates) {
-            return Vec::new();
+    /// Reports whether the calls of a statement are recorded.
+    fn is_recorded(&self) -> bool {
+        self.recording.as_ref().is_some_and(|recording| recording.calls.is_some())
+    }
+
+    /// Keeps the contents of a launch's tensors, if the launch will be repeated with other candidates. Empty otherwise.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(super) fn before(&mut self, request: &LaunchRequest) -> Result<Contents, LaunchError> {
+        if !(self.is_recorded() && self.options.candidates) || self.options.hollow {
+            return Ok(Vec::new());
         }
-        let tensors = request.args.iter().filter_map(|arg| match &arg.value {
-            Value::Tensor(tensor) => Some((tensor.clone(), tensor.to_host())),
-            _ => None,
-        });
-        tensors.collect()
+        let mut before = Vec::new();
+        for arg in &request.args {
+            if let Value::Tensor(tensor) = &arg.value {
+                before.push((tensor.clone(), self.device.keep(tensor)?));
+            }
+        }
+        Ok(before)
+    }
+
+    /// Keeps the contents of tensors after a call has written them; nothing if the evaluation only compiles.
+    fn results<'t>(&mut self, tensors: impl Iterator<Item = &'t Tensor>) -> Result<Contents, LaunchError> {
+        if self.options.hollow {
+            return Ok(Vec::new());
+        }
+        tensors.map(|tensor| Ok((tensor.clone(), self.device.keep(tensor)?))).collect()
+    }
+
+    /// Records a launch of a statement, and the earlier contents of the tensors that it wrote.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(super) fn launched(
+        &mut self,
+        request: &LaunchRequest,
+        report: &LaunchReport,
+        mut before: Contents,
+    ) -> Result<(), LaunchError> {
+        if !self.is_recorded() {
+            return Ok(());
+        }
+        let results = self.results(written(request, report))?;
+        let Some(calls) = self.recording.as_mut().and_then(|recording| recording.calls.as_mut()) else {
+            return Ok(());
+        };
+        calls.steps.push(Step::Launch(request.clone()));
+        calls.moved(request, report);
+        results.into_iter().for_each(|(tensor, kept)| calls.wrote(&tensor, kept));
+        before.retain(|(tensor, _)| written(request, report).any(|other| other.is_same_view(tensor)));
+        calls.before.push(before);
+        Ok(())
+    }
+
+    /// Records a product of a statement.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn multiplied(&mut self, request: GemmRequest) -> Result<(), LaunchError> {
+        if !self.is_recorded() {
+            return Ok(());
+        }
+        let results = self.results(std::iter::once(&request.c))?;
+        let Some(calls) = self.recording.as_mut().and_then(|recording| recording.calls.as_mut()) else {
+            return Ok(());
+        };
+        results.into_iter().for_each(|(tensor, kept)| calls.wrote(&tensor, kept));
+        for (tensor, is_written) in [(&request.a, false), (&request.b, false), (&request.c, true)] {
+            calls.traffic.add(tensor, is_written);
+        }
+        calls.steps.push(Step::Gemm(request));
+        calls.before.push(Vec::new());
+        Ok(())
     }
 
     /// Repeats the calls of a measure with another candidate. A kernel without that candidate runs the compiler's choice.
@@ -139,20 +196,23 @@ impl<'a> Session<'a> {
                     let own =
                         |tensor: &Tensor| again.outputs.iter().any(|(other, _)| other.is_same_view(tensor));
                     for (tensor, content) in before.iter().filter(|(tensor, _)| !own(tensor)) {
-                        tensor.write_packed(&content.data).map_err(LaunchError::call)?;
+                        self.device.put_back(tensor, content)?;
                     }
                     let mut request = request.clone();
                     request.candidate = (candidate < self.device.candidates(&request)?).then_some(candidate);
                     let report = self.device.launch(&request)?;
-                    written(&request, &report).for_each(|tensor| again.wrote(tensor));
+                    let results = self.results(written(&request, &report))?;
+                    results.into_iter().for_each(|(tensor, kept)| again.wrote(&tensor, kept));
+                    again.moved(&request, &report);
                     again.steps.push(Step::Launch(request));
                 }
                 Step::Gemm(request) => {
                     self.device.gemm(request)?;
-                    again.wrote(&request.c);
+                    let results = self.results(std::iter::once(&request.c))?;
+                    results.into_iter().for_each(|(tensor, kept)| again.wrote(&tensor, kept));
                     again.steps.push(step.clone());
                 }
-                Step::Copy { .. } => again.steps.push(step.clone()),
+                Step::Copy { .. } | Step::Read { .. } => again.steps.push(step.clone()),
             }
         }
         Ok(again)
@@ -167,6 +227,7 @@ impl<'a> Session<'a> {
         recording.first = None;
         let mut group = std::mem::take(&mut recording.group);
         let Some((item, at)) = recording.last.take() else { return Ok(()) };
+        group.add_references();
         let steps: Vec<Vec<Step>> = group.works().map(|work| work.steps.clone()).collect();
         if group.measures.is_empty() {
             let error = HostError::call("the bench has a baseline and measures nothing that it belongs to");
@@ -177,13 +238,15 @@ impl<'a> Session<'a> {
                 found: Vec::new(),
             });
         }
-        let times = self.device.time(&steps).map_err(|error| {
+        let timed = self.device.time(&steps).and_then(|times| {
+            group.works().zip(times).for_each(|(work, times)| work.times = Some(times));
+            group.compare(self.device)?;
+            self.device.forget()
+        });
+        timed.map_err(|error| {
             let (error, found) = error.into_parts();
             EvalError { item, at: BodyPart::Expr(at), error: Box::new(error), found }
         })?;
-        for (work, times) in group.works().zip(times) {
-            work.times = Some(times);
-        }
         if let Some(recording) = &mut self.recording {
             recording.done.push(group);
         }
@@ -217,8 +280,8 @@ impl<'a> Frame<'_, 'a> {
             return Err(self.fail(block, error));
         }
         let work = |calls: &Calls, candidate| {
-            let (steps, outputs) = (calls.steps.clone(), calls.outputs.clone());
-            Work { flops, bytes, candidate, outputs, ..Work::new(label(&calls.steps), steps) }
+            let (steps, outputs, traffic) = (calls.steps.clone(), calls.outputs.clone(), calls.traffic);
+            Work { flops, bytes, candidate, outputs, traffic, ..Work::new(label(&calls.steps), steps) }
         };
         let own = work(&calls, None);
         self.add(block, Kind::Measure, |group| group.measures.push(own));
@@ -263,8 +326,8 @@ impl<'a> Frame<'_, 'a> {
             }
         }
         for (tensor, content) in &calls.outputs {
-            let restored = tensor.write_packed(&content.data);
-            self.at(block, restored)?;
+            let restored = self.session.device.put_back(tensor, content);
+            self.on_device(block, restored)?;
         }
         Ok(())
     }
@@ -277,10 +340,8 @@ impl<'a> Frame<'_, 'a> {
         let mut most = 1;
         for step in steps {
             let Step::Launch(request) = step else { continue };
-            let found = self.session.device.candidates(request).map_err(|error| {
-                let (error, found) = error.into_parts();
-                EvalError { found, ..self.fail(block, error) }
-            })?;
+            let found = self.session.device.candidates(request);
+            let found = self.on_device(block, found)?;
             self.session.device.announce(request, found);
             most = most.max(found);
         }
@@ -317,7 +378,8 @@ impl<'a> Frame<'_, 'a> {
             [Step::Gemm(gemm)] => Some(gemm.flops()),
             _ => None,
         };
-        let work = Work { flops, outputs: calls.outputs, ..Work::new(label(&calls.steps), calls.steps) };
+        let (outputs, traffic) = (calls.outputs, calls.traffic);
+        let work = Work { flops, outputs, traffic, ..Work::new(label(&calls.steps), calls.steps) };
         self.add(call, Kind::Baseline, |group| group.baselines.push(work));
         Ok(())
     }
@@ -335,6 +397,14 @@ impl<'a> Frame<'_, 'a> {
             return Err(self.fail(at, HostError::call("a measure cannot hold another")));
         }
         if recording.ends_before(kind) { self.session.finish_group() } else { Ok(()) }
+    }
+
+    /// Places the error of a device at an expression.
+    pub(super) fn on_device<T>(&self, at: ExprId, result: Result<T, LaunchError>) -> EvalResult<T> {
+        result.map_err(|error| {
+            let (error, found) = error.into_parts();
+            EvalError { found, ..self.fail(at, error) }
+        })
     }
 
     fn add(&mut self, at: ExprId, kind: Kind, put: impl FnOnce(&mut Group)) {
@@ -369,7 +439,7 @@ impl<'a> Frame<'_, 'a> {
         let is_copy =
             self.names.exprs.get(*callee) == Some(&Resolution::Builtin(Builtin::Host(HostFn::Copy)));
         let ([Arg { value: amount, .. }], true) = (&args[..], is_copy) else { return Ok(None) };
-        let bytes = match self.expr(*amount)? {
+        let bytes = match self.handed(*amount)? {
             Value::Tensor(tensor) => bytes_of(&tensor),
             value => {
                 let bytes = self.at(*amount, value.int())?;
@@ -387,7 +457,10 @@ impl<'a> Frame<'_, 'a> {
     /// # Errors
     /// If the arguments are not three matrices that fit, `c` is held by no variable, or the device has no such library.
     pub(super) fn gemm(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
-        let mut bound = self.args(HostFn::CublasGemm.name(), None, args)?;
+        let mut bound = Args::new(HostFn::CublasGemm.name(), None);
+        for arg in args {
+            bound.push(arg.name.as_ref(), self.handed(arg.value)?);
+        }
         let mut tensor = |name: &str| bound.required(name).and_then(|v| v.tensor());
         let matrices = (|| Ok((tensor("a")?, tensor("b")?, tensor("c")?)))();
         let (a, b, c) = self.at(id, matrices)?;
@@ -402,13 +475,8 @@ impl<'a> Frame<'_, 'a> {
             );
         }
         let request = self.at(id, GemmRequest::new(a, b, c))?;
-        self.session.device.gemm(&request).map_err(|error| {
-            let (error, found) = error.into_parts();
-            EvalError { found, ..self.fail(id, error) }
-        })?;
-        if let Some(recording) = &mut self.session.recording {
-            recording.multiplied(request);
-        }
+        let multiplied = self.session.device.gemm(&request).and_then(|()| self.session.multiplied(request));
+        self.on_device(id, multiplied)?;
         Ok(Value::Unit)
     }
 }
@@ -433,6 +501,7 @@ fn label(steps: &[Step]) -> String {
         }
         Step::Gemm(_) => "cublas::gemm".to_owned(),
         Step::Copy { .. } => "copy".to_owned(),
+        Step::Read { .. } => "read".to_owned(),
     };
     let named: Vec<String> = steps.iter().take(NAMED_KERNELS).map(one).collect();
     let rest = steps.len() - named.len();

@@ -20,9 +20,10 @@ use crate::order;
 use crate::pack::{pack, unpack};
 use crate::picture::Picture;
 use crate::random::{self, Seed};
+use crate::recipe::{Each, Recipe};
 use crate::reduce::{Reduction, axis_of, cumsum, reduce};
 use crate::stretch::generate;
-use crate::tensor::{HostTensor, Tensor, convert_float, convert_int, held_int};
+use crate::tensor::{HostTensor, Tensor, convert_float, convert_int, held_int, poison_byte};
 use crate::value::Value;
 
 /// Calls a function with its arguments.
@@ -108,10 +109,14 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
         HostFn::Randn => randn(session, args),
         HostFn::Uniform => uniform(session, args),
         HostFn::Arange => fresh(args, arange),
-        HostFn::Zeros => fresh(args, |dtype, shape| random::full(dtype, shape, 0.0)),
-        HostFn::Ones => fresh(args, |dtype, shape| random::full(dtype, shape, 1.0)),
-        HostFn::Empty => fresh(args, HostTensor::poisoned),
-        HostFn::Full => full(args),
+        HostFn::Zeros => {
+            repeated(session, args, |dtype, shape| Recipe::full(dtype, shape, dtype.encode(0.0)))
+        }
+        HostFn::Ones => repeated(session, args, |dtype, shape| Recipe::full(dtype, shape, dtype.encode(1.0))),
+        HostFn::Empty => {
+            repeated(session, args, |dtype, shape| Recipe::bytewise(dtype, shape, poison_byte(dtype)))
+        }
+        HostFn::Full => full(session, args),
         HostFn::Eye => fresh(args, eye),
         HostFn::Load => load(args.required("path")?.str()?),
         HostFn::Save => {
@@ -216,7 +221,14 @@ fn unary_of(function: MathFn) -> Result<Unary, Operator> {
 }
 
 fn unary(op: Unary, args: &mut Args) -> HostResult<Value> {
-    arith::unary(op, &args.required("x")?.dense()?).map(Value::from_dense)
+    let x = args.required("x")?;
+    match op {
+        Unary::Floor => match each(&x, Each::Floor) {
+            Some(later) => Ok(later),
+            None => arith::unary(op, &x.dense()?).map(Value::from_dense),
+        },
+        _ => arith::unary(op, &x.dense()?).map(Value::from_dense),
+    }
 }
 
 fn print(session: &mut Session<'_>, values: &[Value]) {
@@ -347,6 +359,12 @@ fn fma(a: &Dense, b: &Dense, c: &Dense) -> HostResult<Value> {
     Ok(Value::from_dense(Dense { shape, data: Numbers::Float(values) }))
 }
 
+/// Returns the tensor of `step` of each element, unmade like `x`. `None` if the elements of `x` are made, or the step needs them.
+pub(super) fn each(x: &Value, step: Each) -> Option<Value> {
+    let Value::Tensor(x) = x else { return None };
+    x.own_recipe()?.then(step).map(|recipe| Value::Tensor(Tensor::from_recipe(recipe)))
+}
+
 /// Converts a value to `dtype` as kernels do ([`convert_float`], [`convert_int`]). A tensor or list becomes a tensor, a number
 /// stays a number.
 ///
@@ -358,7 +376,10 @@ fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
         Value::Float(x) => Ok(number(convert_float(dtype, *x))),
         Value::Int(i) => Ok(number(convert_int(dtype, *i))),
         Value::Bool(b) => Ok(number(convert_int(dtype, i64::from(*b)))),
-        other => other.tensor()?.cast(dtype).map(Value::Tensor),
+        other => match each(other, Each::Convert(dtype)) {
+            Some(later) => Ok(later),
+            None => other.tensor()?.cast(dtype).map(Value::Tensor),
+        },
     }
 }
 
@@ -385,15 +406,21 @@ fn seed(session: &mut Session<'_>, args: &mut Args) -> HostResult<Seed> {
     }
 }
 
+/// Makes the tensor of a recipe. A bench leaves the elements unmade, because a device makes them faster, and an evaluation that only
+/// compiles needs none.
+fn made(session: &Session<'_>, recipe: Recipe) -> Value {
+    Value::Tensor(match session.recording {
+        Some(_) => Tensor::from_recipe(recipe),
+        None => Tensor::from_host(recipe.host()),
+    })
+}
+
 fn randn(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let (dtype, shape) = described(args)?;
     let seed = seed(session, args)?;
-    let drawn = if session.options.hollow {
-        random::full(dtype, &shape, 0.0)
-    } else {
-        random::randn(dtype, &shape, seed)
-    };
-    Ok(Value::Tensor(Tensor::from_host(drawn?)))
+    let drawn = Recipe::normal(dtype, &shape, seed)?;
+    let hollow = session.options.hollow.then(|| Recipe::full(dtype, &shape, dtype.encode(0.0)));
+    Ok(made(session, hollow.transpose()?.unwrap_or(drawn)))
 }
 
 fn uniform(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
@@ -402,13 +429,10 @@ fn uniform(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     let low = args.named("low").map_or(Ok(0.0), |v| v.float())?;
     let default_high = if dtype.is_float() { 1.0 } else { dtype.max_value() + 1.0 };
     let high = args.named("high").map_or(Ok(default_high), |v| v.float())?;
+    let drawn = Recipe::uniform(dtype, &shape, low, high, seed)?;
     // `low` is a valid element for the bench: a divisor drawn from 1..10 is not 0.
-    let drawn = if session.options.hollow {
-        random::full(dtype, &shape, low)
-    } else {
-        random::uniform(dtype, &shape, low, high, seed)
-    };
-    Ok(Value::Tensor(Tensor::from_host(drawn?)))
+    let hollow = session.options.hollow.then(|| Recipe::full(dtype, &shape, dtype.encode(low)));
+    Ok(made(session, hollow.transpose()?.unwrap_or(drawn)))
 }
 
 /// Makes a tensor with `make` from the arguments `dtype` and `shape`.
@@ -420,16 +444,27 @@ fn fresh(args: &mut Args, make: fn(DType, &[usize]) -> HostResult<HostTensor>) -
     Ok(Value::Tensor(Tensor::from_host(make(dtype, &shape)?)))
 }
 
-fn full(args: &mut Args) -> HostResult<Value> {
+/// Makes a tensor of one repeated number, or of memory never written, from the arguments `dtype` and `shape`.
+///
+/// # Errors
+/// As for [`described`], and if the machine has no room.
+fn repeated(
+    session: &Session<'_>,
+    args: &mut Args,
+    make: fn(DType, &[usize]) -> HostResult<Recipe>,
+) -> HostResult<Value> {
     let (dtype, shape) = described(args)?;
-    let host = match args.required("x")? {
-        Value::Int(x) if dtype.is_int() => random::full_bits(dtype, &shape, held_int(dtype, x)?)?,
-        Value::Tensor(x) if x.shape().is_empty() && x.dtype() == dtype => {
-            random::full_bits(dtype, &shape, x.bits()[0])?
-        }
-        x => random::full(dtype, &shape, x.float()?)?,
+    Ok(made(session, make(dtype, &shape)?))
+}
+
+fn full(session: &Session<'_>, args: &mut Args) -> HostResult<Value> {
+    let (dtype, shape) = described(args)?;
+    let bits = match args.required("x")? {
+        Value::Int(x) if dtype.is_int() => held_int(dtype, x)?,
+        Value::Tensor(x) if x.shape().is_empty() && x.dtype() == dtype => x.bits()[0],
+        x => dtype.encode(x.float()?),
     };
-    Ok(Value::Tensor(Tensor::from_host(host)))
+    Ok(made(session, Recipe::full(dtype, &shape, bits)?))
 }
 
 fn eye(dtype: DType, shape: &[usize]) -> HostResult<HostTensor> {

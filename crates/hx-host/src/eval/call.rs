@@ -177,12 +177,13 @@ impl<'a> Frame<'_, 'a> {
     ) -> EvalResult<Value> {
         let mut values = Vec::with_capacity(args.len());
         for arg in args {
-            let value = self.expr(arg.value)?;
+            let value = self.handed(arg.value)?;
             let temporary = !self.is_place(arg.value);
             values.push(LaunchArg { name: arg.name.clone(), value, temporary });
         }
         let request = LaunchRequest { kernel, generics, args: values, candidate: None };
         let before = self.session.before(&request);
+        let before = self.on_device(id, before)?;
         let mut launched = self.session.device.launch(&request);
         while let Err(LaunchError::After { printed, error }) = launched {
             printed.iter().for_each(|line| self.session.surroundings.print(line));
@@ -191,9 +192,8 @@ impl<'a> Frame<'_, 'a> {
         match launched {
             Ok(report) => {
                 self.session.ledger.launched(&request, &report);
-                if let Some(recording) = &mut self.session.recording {
-                    recording.launched(&request, &report, before);
-                }
+                let recorded = self.session.launched(&request, &report, before);
+                self.on_device(id, recorded)?;
                 for line in &report.printed {
                     self.session.surroundings.print(line);
                 }
@@ -217,6 +217,15 @@ impl<'a> Frame<'_, 'a> {
                 let (error, found) = error.into_parts();
                 Err(EvalError { found, ..self.fail(id, error) })
             }
+        }
+    }
+
+    /// Evaluates an argument that is handed to the device. A variable's contents stay where they are; every other use of a variable
+    /// brings them to the host.
+    pub(super) fn handed(&mut self, id: ExprId) -> EvalResult<Value> {
+        match &self.body.store[id] {
+            Expr::Path { generics, .. } => self.path(id, generics),
+            _ => self.expr(id),
         }
     }
 

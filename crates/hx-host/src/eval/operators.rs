@@ -9,6 +9,7 @@ use crate::dense::show_shape;
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::matmul::matmul;
+use crate::recipe::Each;
 use crate::value::Value;
 
 impl Frame<'_, '_> {
@@ -49,7 +50,10 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
             _ => elementwise(Binary::Add),
         },
         BinaryOp::Arith(ArithOp::Sub) => elementwise(Binary::Sub),
-        BinaryOp::Arith(ArithOp::Mul) => elementwise(Binary::Mul),
+        BinaryOp::Arith(ArithOp::Mul) => match scaled(a, b) {
+            Some(later) => Ok(later),
+            None => elementwise(Binary::Mul),
+        },
         BinaryOp::Arith(ArithOp::Div) => elementwise(Binary::Div),
         BinaryOp::Arith(ArithOp::Rem) => elementwise(Binary::Rem),
         BinaryOp::Arith(ArithOp::MatMul) => {
@@ -64,6 +68,17 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
         BinaryOp::Compose => super::layouts::compose(a, b),
         BinaryOp::Logic(LogicOp::And) => elementwise(Binary::And),
         BinaryOp::Logic(LogicOp::Or) => elementwise(Binary::Or),
+    }
+}
+
+/// Returns the product of a tensor of unmade floats and a number, unmade too.
+fn scaled(a: &Value, b: &Value) -> Option<Value> {
+    match (a, b) {
+        (x @ Value::Tensor(_), factor @ (Value::Float(_) | Value::Int(_)))
+        | (factor @ (Value::Float(_) | Value::Int(_)), x @ Value::Tensor(_)) => {
+            super::builtins::each(x, Each::Scale(factor.float().ok()?))
+        }
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use hx_host::{HostTensor, Tensor};
 use hx_worker::TimePlan;
 use hx_workspace::Database;
 
-use super::time::Memory;
+use super::resident::Memory;
 use super::{Launcher, bind, find_kernel};
 use crate::machine::Gpu;
 

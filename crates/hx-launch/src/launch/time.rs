@@ -1,23 +1,17 @@
-//! Times works on a GPU: uploads every tensor once, runs the works in turns, and returns the samples.
-//!
-//! Views of one buffer that span the same elements share device memory (`b` and `b.T` do). Views that overlap otherwise get
-//! separate memory; this does not affect the time.
-
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+//! Times works on a GPU: runs them in turns over tensors in device memory ([`super::resident`]), and returns the samples.
 
 use hx_codegen::CudaSource;
 use hx_compile::Db;
-use hx_dtype::DType;
-use hx_host::device::Cycles;
-use hx_host::device::{GemmRequest, LaunchError, LaunchRequest, Step, Times};
+use hx_dtype::{DType, packed_bytes};
+use hx_host::device::{Cycles, GemmRequest, LaunchError, LaunchRequest, Peak, Step, Times};
 use hx_host::{HostError, HostResult, Tensor};
 use hx_inspect::absence_error;
 use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, Work};
 
 use super::cuda::{Memory as Place, arguments, cuda_text, grid_of};
-use super::{Bound, BoundTensor, Chosen, Launcher};
-use super::{estimates, internal};
+use super::resident::{Content, Memory};
+use super::{Bound, Chosen, Launcher};
+use super::{estimates, internal, peak};
 use crate::machine::Gpu;
 
 /// Size in bytes of the pattern that fills the buffers of timed copies.
@@ -39,64 +33,39 @@ impl Default for Timing {
     }
 }
 
-/// Identifies the bytes of a host buffer that device memory holds.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Content {
-    /// The elements from the position `start` of a buffer up to, without, `end`.
-    Span { buffer: u64, start: usize, end: usize },
-    /// The elements of a view, packed.
-    Packed { buffer: u64, offset: usize, shape: Vec<usize>, strides: Vec<usize> },
-    /// The source or destination of a timed copy, by the positions of its work and step.
-    Scratch { work: usize, step: usize, written: bool },
-    /// The log of kernel prints. Nobody reads it in timed runs.
-    Log { bytes: u64 },
-    /// The sums of the kernel that measures the clock.
-    Clock,
-}
-
-impl Content {
-    fn span(tensor: &Tensor) -> Content {
-        let span = tensor.span();
-        Content::Span { buffer: tensor.buffer_id(), start: span.start, end: span.end }
-    }
-
-    fn of(bound: &BoundTensor) -> Content {
-        let tensor = &bound.tensor;
-        if bound.strided || tensor.is_contiguous() {
-            return Content::span(tensor);
-        }
-        Content::Packed {
-            buffer: tensor.buffer_id(),
-            offset: tensor.offset(),
-            shape: tensor.shape().to_vec(),
-            strides: tensor.strides().to_vec(),
-        }
-    }
-}
-
 /// A launch that is complete except for its device memory.
-struct Planned<'db> {
+pub(super) struct Planned<'db> {
     source: &'db CudaSource,
     compiled: Compiled,
     grid: [u32; 3],
-    bound: Bound,
+    pub bound: Bound,
     /// The cycles of the launch by the cost model, if they are wanted and known.
     estimated: Option<f64>,
-}
-
-/// Device memory by content and variant, freed by [`Launcher::release`].
-#[derive(Default)]
-pub(super) struct Memory {
-    buffers: BTreeMap<(Content, usize), Buffer>,
+    /// The peak of the instruction of the launch's products, if it has any.
+    peak: Option<Peak>,
 }
 
 impl<'a> Launcher<'a> {
-    pub(super) fn time_on_gpu(&self, gpu: &Gpu, works: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
-        let mut memory = Memory::default();
-        let timed = self.time_resident(gpu, works, self.timing.plan, &mut memory);
-        let released = self.release(gpu, memory);
+    /// Times works over `memory`, and then gives the tensors that they wrote their contents from before.
+    pub(super) fn time_on_gpu(
+        &self,
+        gpu: &Gpu,
+        works: &[Vec<Step>],
+        memory: &mut Memory,
+    ) -> Result<Vec<Times>, LaunchError> {
+        let planned = self.planned(gpu, works)?;
+        let timed = self.time_planned(gpu, works, &planned, self.timing.plan, memory);
+        let settled = self.settle(gpu, works, &planned, memory);
         let times = timed?;
-        released.map(|()| times)
+        settled.map(|()| times)
+    }
+
+    fn planned(&self, gpu: &Gpu, works: &[Vec<Step>]) -> Result<Vec<Vec<Option<Planned<'a>>>>, LaunchError> {
+        let plan = |step: &Step| match step {
+            Step::Launch(request) => self.plan(gpu, request).map(Some),
+            Step::Gemm(_) | Step::Copy { .. } | Step::Read { .. } => Ok(None),
+        };
+        works.iter().map(|steps| steps.iter().map(plan).collect()).collect()
     }
 
     /// Times works whose tensors stay in `memory` for the next call.
@@ -107,14 +76,7 @@ impl<'a> Launcher<'a> {
         plan: TimePlan,
         memory: &mut Memory,
     ) -> Result<Vec<Times>, LaunchError> {
-        let mut planned = Vec::with_capacity(works.len());
-        for steps in works {
-            let steps = steps.iter().map(|step| match step {
-                Step::Launch(request) => self.plan(gpu, request).map(Some),
-                Step::Gemm(_) | Step::Copy { .. } => Ok(None),
-            });
-            planned.push(steps.collect::<Result<Vec<_>, _>>()?);
-        }
+        let planned = self.planned(gpu, works)?;
         self.time_planned(gpu, works, &planned, plan, memory)
     }
 
@@ -128,17 +90,19 @@ impl<'a> Launcher<'a> {
     ) -> Result<Vec<Vec<u8>>, LaunchError> {
         let plan = match step {
             Step::Launch(request) => Some(self.plan(gpu, request)?),
-            Step::Gemm(_) | Step::Copy { .. } => None,
+            Step::Gemm(_) | Step::Copy { .. } | Step::Read { .. } => None,
         };
         let ready = match (step, &plan) {
-            (Step::Launch(_), Some(plan)) => hx_worker::Step::Launch(self.resident(gpu, plan, 0, memory)?),
+            (Step::Launch(_), Some(plan)) => {
+                hx_worker::Step::Launch(self.resident(gpu, plan.code(), &plan.bound, 0, memory)?)
+            }
             (Step::Gemm(request), _) => hx_worker::Step::Gemm(self.product(gpu, request, 0, memory)?),
             _ => return Err(internal("a copy has no result".to_owned())),
         };
         let mut buffers = Vec::with_capacity(outputs.len());
         for tensor in outputs {
-            let buffer = memory.buffers.get(&(Content::span(tensor), 0));
-            buffers.push(*buffer.ok_or_else(|| internal("an output is not on the device".to_owned()))?);
+            let buffer = memory.get(Content::span(tensor).0);
+            buffers.push(buffer.ok_or_else(|| internal("an output is not on the device".to_owned()))?);
         }
         let cancelled = || self.stopped();
         let limits = self.limits(&cancelled);
@@ -169,7 +133,14 @@ impl<'a> Launcher<'a> {
                 for (at, (step, launch)) in steps.iter().zip(plans).enumerate() {
                     ready.push(match (step, launch) {
                         (Step::Launch(_), Some(launch)) => {
-                            hx_worker::Step::Launch(self.resident(gpu, launch, variant, memory)?)
+                            let code = launch.code();
+                            hx_worker::Step::Launch(self.resident(
+                                gpu,
+                                code,
+                                &launch.bound,
+                                variant,
+                                memory,
+                            )?)
                         }
                         (Step::Gemm(request), _) => {
                             hx_worker::Step::Gemm(self.product(gpu, request, variant, memory)?)
@@ -179,6 +150,11 @@ impl<'a> Launcher<'a> {
                             let from = self.scratch(gpu, side(false), variant, *bytes, memory)?;
                             let to = self.scratch(gpu, side(true), variant, *bytes, memory)?;
                             hx_worker::Step::Copy { from, to, bytes: *bytes }
+                        }
+                        (Step::Read { bytes }, _) => {
+                            let side = Content::Scratch { work, step: at, written: false };
+                            let from = self.scratch(gpu, side, variant, *bytes, memory)?;
+                            hx_worker::Step::Read { from, bytes: *bytes }
                         }
                         (Step::Launch(_), None) => {
                             return Err(internal("a launch to time was not planned".to_owned()));
@@ -207,7 +183,8 @@ impl<'a> Launcher<'a> {
                 measured: rate.cycles(median),
                 estimated: plans.iter().map(|plan| plan.as_ref()?.estimated).sum(),
             });
-            Some(Times { samples, median, low, high, cycles })
+            let peak = slowest(plans.iter().flatten().filter_map(|plan| plan.peak.clone()));
+            Some(Times { samples, median, low, high, cycles, peak })
         });
         let times: Option<Vec<Times>> = times.collect();
         times.ok_or_else(|| internal("the worker timed nothing".to_owned()))
@@ -220,11 +197,12 @@ impl<'a> Launcher<'a> {
             let product = self.product(gpu, request, 0, memory)?;
             let cancelled = || self.stopped();
             let limits = self.limits(&cancelled);
-            let result = product.c.buffer;
+            let (result, offset) = (product.c.buffer, product.c.offset);
+            let bytes = packed_bytes(request.c.dtype(), request.c.span().len()) as u64;
             let mut worker = gpu.cuda.worker();
             worker
                 .run(gpu.info.ordinal, &[hx_worker::Step::Gemm(product)], &limits)
-                .and_then(|()| worker.download(result, 0, result.bytes(), &limits))
+                .and_then(|()| worker.download(result, offset, bytes, &limits))
                 .map_err(|e| self.worker_error(&e))
         };
         let ran = run(&mut memory);
@@ -241,31 +219,33 @@ impl<'a> Launcher<'a> {
         let grid = grid_of(source, &bound)?;
         let compiled = self.compile(&gpu.cuda, source)?;
         let estimated = self.timing.estimates.then(|| estimates::launch(db, checked, &bound)).flatten();
-        Ok(Planned { source, compiled, grid, bound, estimated })
+        let peak = peak::of(db, checked, gpu);
+        Ok(Planned { source, compiled, grid, bound, estimated, peak })
     }
 
     /// Returns a launch over device memory that stays allocated between runs.
-    fn resident<'p>(
+    pub(super) fn resident<'p>(
         &self,
         gpu: &Gpu,
-        plan: &'p Planned<'_>,
+        (source, compiled, grid): (&'p CudaSource, &'p Compiled, [u32; 3]),
+        bound: &Bound,
         variant: usize,
         memory: &mut Memory,
     ) -> Result<Launch<'p>, LaunchError> {
         let mut failed = None;
-        let args = arguments(gpu.cuda.target, &plan.source.launch.params, &plan.bound, |wanted| {
-            let uploaded = match wanted {
+        let args = arguments(gpu.cuda.target, &source.launch.params, bound, |wanted| {
+            let placed = match wanted {
                 Place::Tensor(_, tensor) => {
-                    self.upload(gpu, Content::of(tensor), variant, memory, || tensor.bytes())
+                    let bytes = || tensor.bytes();
+                    self.place(gpu, &tensor.tensor, Content::of(tensor), variant, memory, bytes)
                 }
-                // The log only needs room for its counts: the run before the timed ones has reported the prints.
-                Place::Log(bytes) => {
-                    let zeros = || Ok(vec![0; bytes as usize]);
-                    self.upload(gpu, Content::Log { bytes }, variant, memory, zeros)
-                }
+                // The log only needs room for its counts: the run before the timed ones has reported the prints. New memory is zeroed.
+                Place::Log(bytes) => self
+                    .other(gpu, (Content::Log { bytes }, variant), bytes, memory, |_| Ok(()))
+                    .map(|buffer| (buffer, 0)),
             };
-            match uploaded {
-                Ok(buffer) => Arg::Resident { buffer, offset: 0 },
+            match placed {
+                Ok((buffer, offset)) => Arg::Resident { buffer, offset },
                 Err(error) => {
                     failed.get_or_insert(error);
                     Arg::Value(Vec::new())
@@ -277,23 +257,23 @@ impl<'a> Launcher<'a> {
         }
         Ok(Launch {
             device: gpu.info.ordinal,
-            cubin: &plan.compiled.code,
-            symbol: &plan.source.symbol,
-            grid: plan.grid,
-            cluster: plan.source.launch.cluster,
-            threads: plan.source.launch.threads,
-            shared_bytes: plan.source.launch.shared_bytes,
-            waits_for_previous: plan.source.launch.waits_for_previous,
+            cubin: &compiled.code,
+            symbol: &source.symbol,
+            grid,
+            cluster: source.launch.cluster,
+            threads: source.launch.threads,
+            shared_bytes: source.launch.shared_bytes,
+            waits_for_previous: source.launch.waits_for_previous,
             args,
         })
     }
 
     /// Returns the memory for the sums of the clock.
     fn clock_sums(&self, gpu: &Gpu, memory: &mut Memory) -> Result<Buffer, LaunchError> {
-        self.upload(gpu, Content::Clock, 0, memory, || Ok(vec![0; hx_calibrate::CLOCK_BYTES as usize]))
+        self.other(gpu, (Content::Clock, 0), hx_calibrate::CLOCK_BYTES, memory, |_| Ok(()))
     }
 
-    fn product(
+    pub(super) fn product(
         &self,
         gpu: &Gpu,
         request: &GemmRequest,
@@ -305,9 +285,11 @@ impl<'a> Launcher<'a> {
         let mut matrix = |tensor: &Tensor| {
             let element = element(tensor.dtype()).map_err(LaunchError::call)?;
             let strides = strides(tensor).map_err(LaunchError::call)?;
-            let buffer = self.upload(gpu, Content::span(tensor), variant, memory, || tensor.span_bytes())?;
+            let content = Content::span(tensor);
+            let (buffer, offset) =
+                self.place(gpu, tensor, content, variant, memory, || tensor.span_bytes())?;
             let apart = if tensor.shape().len() == 3 { tensor.strides()[0] as u64 } else { 0 };
-            Ok::<Matrix, LaunchError>(Matrix { buffer, offset: 0, element, strides, apart })
+            Ok::<Matrix, LaunchError>(Matrix { buffer, offset, element, strides, apart })
         };
         let (wire_a, wire_b, wire_c) = (matrix(a)?, matrix(b)?, matrix(c)?);
         let extent = |tensor: &Tensor, from_last: usize| {
@@ -325,31 +307,7 @@ impl<'a> Launcher<'a> {
         })
     }
 
-    /// Returns the memory of that content. The first use allocates and uploads it.
-    fn upload(
-        &self,
-        gpu: &Gpu,
-        content: Content,
-        variant: usize,
-        memory: &mut Memory,
-        bytes: impl FnOnce() -> HostResult<Vec<u8>>,
-    ) -> Result<Buffer, LaunchError> {
-        let slot = match memory.buffers.entry((content, variant)) {
-            Entry::Occupied(entry) => return Ok(*entry.get()),
-            Entry::Vacant(slot) => slot,
-        };
-        let bytes = bytes().map_err(LaunchError::call)?;
-        let cancelled = || self.stopped();
-        let limits = self.limits(&cancelled);
-        let mut worker = gpu.cuda.worker();
-        let buffer = worker.alloc(gpu.info.ordinal, bytes.len() as u64, &limits);
-        let buffer = *slot.insert(buffer.map_err(|e| self.worker_error(&e))?);
-        worker.upload(buffer, 0, &bytes, &limits).map_err(|e| self.worker_error(&e))?;
-        Ok(buffer)
-    }
-
-    /// Allocates `bytes` bytes and fills them with a pattern that looks random. Copies of zeros might be faster than other
-    /// copies.
+    /// Returns `bytes` bytes of a pattern that looks random. Copies of zeros might be faster than other copies.
     fn scratch(
         &self,
         gpu: &Gpu,
@@ -358,25 +316,23 @@ impl<'a> Launcher<'a> {
         bytes: u64,
         memory: &mut Memory,
     ) -> Result<Buffer, LaunchError> {
-        let cancelled = || self.stopped();
-        let limits = self.limits(&cancelled);
-        let mut worker = gpu.cuda.worker();
-        let buffer = worker.alloc(gpu.info.ordinal, bytes, &limits).map_err(|e| self.worker_error(&e))?;
-        memory.buffers.insert((content, variant), buffer);
-        worker.fill(buffer, &pattern(), &limits).map_err(|e| self.worker_error(&e))?;
-        Ok(buffer)
+        self.other(gpu, (content, variant), bytes, memory, |buffer| {
+            let cancelled = || self.stopped();
+            let filled = gpu.cuda.worker().fill(buffer, &pattern(), &self.limits(&cancelled));
+            filled.map_err(|e| self.worker_error(&e))
+        })
     }
+}
 
-    /// Frees device memory. If the worker died, its memory is already free.
-    pub(super) fn release(&self, gpu: &Gpu, memory: Memory) -> Result<(), LaunchError> {
-        let cancelled = || self.stopped();
-        let limits = self.limits(&cancelled);
-        let mut worker = gpu.cuda.worker();
-        for buffer in memory.buffers.into_values() {
-            worker.free(buffer, &limits).map_err(|e| self.worker_error(&e))?;
-        }
-        Ok(())
+impl<'db> Planned<'db> {
+    fn code(&self) -> (&'db CudaSource, &Compiled, [u32; 3]) {
+        (self.source, &self.compiled, self.grid)
     }
+}
+
+/// Returns the peak of the slowest instruction.
+fn slowest(peaks: impl Iterator<Item = Peak>) -> Option<Peak> {
+    peaks.min_by(|a, b| a.per_second().total_cmp(&b.per_second()))
 }
 
 fn element(dtype: DType) -> HostResult<Element> {

@@ -129,7 +129,7 @@ pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) 
         };
         let mut outcome = Outcome::Good;
         let mut file = BenchFile::new(env!("CARGO_PKG_VERSION"), &machine, options.timing.plan.flush_l2);
-        run_benches(db, &listing.cases, &machine, &options, &inside.stop, |report| {
+        run_benches(db, &listing.cases, &machine, &options, &inside.stop, &|_, _| {}, |report| {
             report.output.iter().for_each(|line| inside.say(Said::Printed(line.clone())));
             let name = &report.case.name;
             match report.outcome {
@@ -138,20 +138,26 @@ pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) 
                     inside.say(Said::Printed(format!("{name} ... FAILED")));
                     inside.say(Said::Found(found));
                 }
-                Ok(groups) => match file.add(name, &groups, &Roofs::default()) {
-                    Ok(record) => {
-                        inside.say(Said::Printed(name.clone()));
-                        let works = record.groups.iter().flat_map(|g| g.measures.iter().chain(&g.baselines));
-                        for work in works {
-                            let time =
-                                work.median_us.map_or("not timed".to_owned(), |us| format!("{us:.2} µs"));
-                            let rate = work.tflops.map_or(String::new(), |t| format!("  {t:.1} TFLOP/s"));
-                            let moved = work.gbs.map_or(String::new(), |g| format!("  {g:.0} GB/s"));
-                            inside.say(Said::Printed(format!("  {}  {time}{rate}{moved}", work.label)));
-                        }
+                Ok(groups) => {
+                    let record = file.add(name, &groups, &Roofs::default());
+                    inside.say(Said::Printed(name.clone()));
+                    let works = record.groups.iter().flat_map(|g| g.measures.iter().chain(&g.baselines));
+                    for work in works {
+                        let time = work.median_us.map_or("not timed".to_owned(), |us| format!("{us:.2} µs"));
+                        let rate = work.tflops.map_or(String::new(), |t| format!("  {t:.1} TFLOP/s"));
+                        let moved = work.gbs.map_or(String::new(), |g| format!("  {g:.0} GB/s"));
+                        let share = work.memory.as_ref().map_or(String::new(), |memory| {
+                            format!("  {:.1}% of a {} of the same size", memory.share * 100.0, memory.of)
+                        });
+                        let peak = work.peak.as_ref().map_or(String::new(), |peak| {
+                            format!("  {:.1}% of the peak of `{}`", peak.share * 100.0, peak.instruction)
+                        });
+                        inside.say(Said::Printed(format!(
+                            "  {}  {time}{rate}{moved}{share}{peak}",
+                            work.label
+                        )));
                     }
-                    Err(error) => inside.say(Said::Remark(error.message)),
-                },
+                }
             }
         });
         Ran::Done(outcome)

@@ -69,6 +69,7 @@ fn gpu() -> ProbeReport {
         name: "Fake GPU".to_owned(),
         capability: (9, 0),
         multiprocessors: 1,
+        clock_khz: 1_000_000,
         memory_bytes: 1 << 30,
         l2_bytes: 1 << 20,
         shared_bytes_per_block: 227 << 10,

@@ -2,12 +2,14 @@
 
 mod estimated;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use hx_base::{Diagnostic, codes};
+use hx_base::{Diagnostic, codes, limits};
 use hx_driver::{
-    AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, Change, ChangeVerdict, Filter,
-    ReportedErrors, Roofs, WorkLimit, WorkRecord, changes, list_benches, run_benches,
+    AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, BenchStage, Change, ChangeVerdict,
+    Filter, MemoryRecord, PeakRecord, ReportedErrors, Roofs, WorkLimit, WorkRecord, changes, list_benches,
+    run_benches,
 };
 use hx_launch::{Machine, Texts, Timing, Tuned, open_compiler};
 use hx_worker::TimePlan;
@@ -19,6 +21,7 @@ use super::{Loaded, announce, files, load, machine, machine_warnings, setup};
 use crate::Exit;
 use crate::cli::BenchArgs;
 use crate::output::Output;
+use crate::progress::Progress;
 
 pub(crate) fn run(args: BenchArgs, output: &Output) -> Exit {
     benched(&args, output).unwrap_or_else(|exit| exit)
@@ -68,7 +71,19 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     };
     let options = BenchOptions { tuned: session.tuned, ..options(args, &loaded) };
     let stop = crate::interrupt::flag();
-    run_benches(&loaded.db, &listing.cases, &machine, &options, stop, |report| session.take(report));
+    let (of, progress) = (listing.cases.len(), Progress::new(output));
+    let on_progress = |stage: BenchStage, done: usize| match (stage, args.no_run) {
+        (BenchStage::Compiling, _) => progress.show("compiling the kernels of benches:", done, of),
+        // Without runs the second stage only reports.
+        (BenchStage::Timing, true) => {}
+        (BenchStage::Timing, false) => progress.show("timing benches:", done, of),
+    };
+    run_benches(&loaded.db, &listing.cases, &machine, &options, stop, &on_progress, |report| {
+        progress.clear();
+        session.take(report);
+    });
+    progress.clear();
+    results(args, &peaks(&session.file), output);
     machine_warnings(std::slice::from_ref(&machine), output);
     if args.estimates && !args.no_run {
         results(args, &errors(ratios(&session.file)), output);
@@ -166,16 +181,9 @@ impl Run<'_> {
             let text = estimated::lines(&self.loaded.db, self.machine, self.tuned, name, &groups);
             return results(self.args, &text, self.output);
         }
-        match self.file.add(name, &groups, &self.roofs) {
-            Ok(record) => {
-                let text = if self.args.no_run { format!("{name}: compiled\n") } else { show(record) };
-                results(self.args, &text, self.output);
-            }
-            Err(error) => {
-                self.output.placeless(&error);
-                self.exit = Exit::Bad;
-            }
-        }
+        let record = self.file.add(name, &groups, &self.roofs);
+        let text = if self.args.no_run { format!("{name}: compiled\n") } else { show(&record) };
+        results(self.args, &text, self.output);
     }
 }
 
@@ -228,8 +236,33 @@ fn line(work: &WorkRecord, width: usize) -> String {
     }
     parts.extend(work.tflops.map(|t| format!("{t:.1} TFLOP/s")));
     parts.extend(work.gbs.map(|g| format!("{g:.0} GB/s")));
+    parts.extend(work.memory.as_ref().map(against_memory));
+    let against_peak =
+        |peak: &PeakRecord| format!("{:.1}% of the peak of `{}`", peak.share * 100.0, peak.instruction);
+    parts.extend(work.peak.as_ref().map(against_peak));
     parts.extend(work.roof_share.map(|s| format!("{:.1}% of the roof", s * 100.0)));
     parts.join("  ") + "\n"
+}
+
+/// Formats `91.3% of a copy of 64 MiB`. A copy of 64 MiB moves twice as many bytes, like the work.
+fn against_memory(memory: &MemoryRecord) -> String {
+    let bytes = if memory.of == "copy" { memory.bytes / 2.0 } else { memory.bytes };
+    format!("{:.1}% of a {} of {}", memory.share * 100.0, memory.of, limits::byte_text(bytes as u64))
+}
+
+/// Says where each peak of the results comes from, one a line:
+/// `peak of …: 4096 operations a cycle by the catalogue × 132 multiprocessors × 1.980 GHz by the driver = 1070.5 TFLOP/s`.
+fn peaks(file: &BenchFile) -> String {
+    let groups = file.benches.iter().flat_map(|bench| &bench.groups);
+    let works = groups.flat_map(|group| group.measures.iter().chain(&group.baselines));
+    let line = |peak: &PeakRecord| {
+        format!(
+            "peak of `{}`: {:.0} operations a cycle by the catalogue × {} multiprocessors × {:.3} GHz by the driver = {:.1} TFLOP/s\n",
+            peak.instruction, peak.per_cycle, peak.multiprocessors, peak.clock_ghz, peak.tflops
+        )
+    };
+    let lines: BTreeSet<String> = works.filter_map(|work| work.peak.as_ref()).map(line).collect();
+    lines.into_iter().collect()
 }
 
 /// Returns the label of a work, or the number of a candidate, indented below its kernel.
