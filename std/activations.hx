@@ -45,3 +45,12 @@ test "activations" for T in [f16, f32] {
     activate<F = silu>(x, y);
     assert_close(y, x / (1.0 + exp(-x)), ulp: ulp);
 }
+
+bench "activations 2²⁷" {
+    let x = randn(f16, [134217728]);
+    let y = empty(f16, [134217728]);
+    measure bytes 2 * 2 * 134217728 { activate(x, y) }
+    measure bytes 2 * 2 * 134217728 { activate<F = gelu>(x, y) }
+    measure bytes 2 * 2 * 134217728 { activate<F = gelu_tanh>(x, y) }
+    measure bytes 2 * 2 * 134217728 { activate<F = silu>(x, y) }
+}

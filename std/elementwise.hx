@@ -73,3 +73,13 @@ test "elementwise kernels move 16 bytes at a time" {
     assert(bytes_per_access("x") == 16 && bytes_per_access("y") == 16);
     assert(spills() == 0);
 }
+
+bench "elementwise 2²⁷" {
+    let x = randn(f16, [134217728]);
+    let y = randn(f16, [134217728]);
+    let z = empty(f16, [134217728]);
+    measure bytes 3 * 2 * 134217728 { add(x, y, z) }
+    measure bytes 2 * 2 * 134217728 { relu(x, z) }
+    measure bytes 2 * 2 * 134217728 { gelu(x, z) }
+    measure bytes 2 * 2 * 134217728 { silu(x, z) }
+}

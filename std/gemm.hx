@@ -475,3 +475,11 @@ bench "gemm 4096 of operands along rows and columns" for (turn_a, turn_b) in [
     measure flops 2 * 4096 * 4096 * 4096 { gemm_pingpong(a, b, c) }
     baseline cublas::gemm(a, b.T, c)
 }
+
+bench "gemm_swapped of few rows" for m in [16, 64] {
+    let a = randn(bf16, [m, 8192], seed: 1);
+    let b = randn(bf16, [8192, 8192], seed: 2);
+    let c = empty(bf16, [m, 8192]);
+    measure flops 2 * m * 8192 * 8192 { gemm_swapped(a, b, c) }
+    baseline cublas::gemm(a, b.T, c)
+}

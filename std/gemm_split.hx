@@ -172,3 +172,21 @@ test "a product of few rows split along K" for (m, n, k) in [
     assert_close(d, max(a @ b.T, 0.0), ulp: 4);
     assert(spills() == 0);
 }
+
+bench "a product split along K" {
+    let a = randn(bf16, [512, 16384], seed: 1);
+    let b = randn(bf16, [1024, 16384], seed: 2);
+    let c = empty(bf16, [512, 1024]);
+    measure flops 2 * 512 * 1024 * 16384 { gemm_split(a, b, c) }
+    measure flops 2 * 512 * 1024 * 16384 { gemm_split<SPLIT = 4>(a, b, c) }
+    baseline cublas::gemm(a, b.T, c)
+}
+
+bench "a product of few rows split along K" {
+    let a = randn(bf16, [16, 16384], seed: 1);
+    let b = randn(bf16, [2048, 16384], seed: 2);
+    let c = empty(bf16, [16, 2048]);
+    measure flops 2 * 16 * 2048 * 16384 { gemm_swapped_split(a, b, c) }
+    measure flops 2 * 16 * 2048 * 16384 { gemm_swapped_split<SPLIT = 4>(a, b, c) }
+    baseline cublas::gemm(a, b.T, c)
+}

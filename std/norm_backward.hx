@@ -158,5 +158,4 @@ bench "norm_backward 8192 × 8192" {
     let db = zeros(f32, [8192]);
     measure bytes 3 * 2 * 8192 * 8192 { rmsnorm_backward<BN = 8192>(x, w, x, dx, dw, 1e-5) }
     measure bytes 3 * 2 * 8192 * 8192 { layernorm_backward<BN = 8192>(x, w, x, dx, dw, db, 1e-5) }
-    baseline copy(2147483648)
 }

@@ -135,3 +135,17 @@ test "p = 1 keeps none" {
     dropout(x, y, 1.0, 5);
     assert_eq(y, zeros(f16, [5000]));
 }
+
+bench "dropout 2²⁷" {
+    let x = randn(f16, [134217728]);
+    let y = empty(f16, [134217728]);
+    measure bytes 2 * 2 * 134217728 { dropout(x, y, 0.1, 123) }
+}
+
+// 64 MiB of counters, 32 MiB of keys and 64 MiB of words.
+bench "philox 2²² counters" {
+    let counters = uniform(u32, [4, 4194304], low: 0, high: 4294967296);
+    let keys = uniform(u32, [2, 4194304], low: 0, high: 4294967296);
+    let words = empty(u32, [4, 4194304]);
+    measure { philox_words(counters, keys, words) }
+}
