@@ -8,6 +8,7 @@
 //! A text that the [`crate::ledger`] knows is not compiled again.
 
 pub(crate) mod base;
+mod data;
 mod probes;
 mod written;
 

@@ -1,6 +1,8 @@
 //! `--device cuda:all`: tests are spread over the GPUs that the driver reports; `--compare-levels`: each launch runs at two levels of
 //! the assembler. A worker pretends to have GPUs, so that a machine without one can say how.
 
+mod benches;
+
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
