@@ -1,8 +1,9 @@
 //! Rings of stages that are no power of two, whose number an index of the loop gives. The operand of the product lies in the ring, and
-//! the loop also accesses shared memory at places that do not change: the zeros change hands through it.
+//! the loop also accesses shared memory at places that do not change: the zeros change hands through it. Tiles of fewer than 48 rows of
+//! `x` would cost less with products of single warps, which read no operand by descriptor.
 
 /// y = (w - zero) · xᵀ, with a zero for every G columns of each row of w.
-kernel quantized<BM = 16, BN = 64, G = 128, STAGES = 3>(
+kernel quantized<BM = 48, BN = 64, G = 128, STAGES = 3>(
     x: f16[m, k],
     w: u4[n, k],
     zero: u4[g, n],
@@ -39,7 +40,7 @@ kernel quantized<BM = 16, BN = 64, G = 128, STAGES = 3>(
 }
 
 /// The same with all stages resident: the index is the counter itself.
-kernel resident<BM = 16, BN = 64, G = 128, STAGES = 8>(
+kernel resident<BM = 48, BN = 64, G = 128, STAGES = 8>(
     x: f16[m, k],
     w: u4[n, k],
     zero: u4[g, n],
@@ -98,7 +99,7 @@ kernel persistent<BM = 64, BN = 64, BK = 64, STAGES = 3>(a: f16[m, k], b: f16[n,
 
 /// Local numbers that the rounds of a loop count are counters, too: `q` of a loop over `for`, and `r` of a loop over `while`, with
 /// remainders and without.
-kernel numbered<BM = 16, BN = 64, G = 128, STAGES = 3>(
+kernel numbered<BM = 48, BN = 64, G = 128, STAGES = 3>(
     x: f16[m, k],
     w: u4[n, k],
     zero: u4[g, n],
@@ -148,6 +149,7 @@ test "rings of any number of stages" for STAGES in [2, 3, 5, 6, 7] {
         let zero = uniform(u4, [k / 128, n], low: 0, high: 16, seed: 3);
         let y = empty(f32, [n, m]);
         quantized<STAGES = STAGES>(x, w, zero, y);
+        assert(uses("wgmma"));
         let d = reshape(reshape(w, [n, k / 128, 128]) - zero.T[.., .., new], [n, k]);
         assert_close(y, d @ x.T, rtol: 1e-3, atol: 1e-2);
     }
@@ -160,6 +162,7 @@ test "stages that are all resident" for k in [128, 640, 1024] {
     let zero = uniform(u4, [k / 128, n], low: 0, high: 16, seed: 3);
     let y = empty(f32, [n, m]);
     resident(x, w, zero, y);
+    assert(uses("wgmma"));
     let d = reshape(reshape(w, [n, k / 128, 128]) - zero.T[.., .., new], [n, k]);
     assert_close(y, d @ x.T, rtol: 1e-3, atol: 1e-2);
 }
@@ -180,6 +183,7 @@ test "numbers that loops count" for (STAGES, k) in [(3, 640), (3, 384), (5, 640)
     let zero = uniform(u4, [k / 128, n], low: 0, high: 16, seed: 3);
     let (y, z) = (empty(f32, [n, m]), empty(f32, [n, m]));
     numbered<STAGES = STAGES>(x, w, zero, y, z);
+    assert(uses("wgmma"));
     let d = reshape(reshape(w, [n, k / 128, 128]) - zero.T[.., .., new], [n, k]);
     assert_close(y, d @ x.T, rtol: 1e-3, atol: 1e-2);
     let expected = zeros(f32, [n, m]);

@@ -69,6 +69,10 @@ pub struct Costs {
     pub other_registers: i64,
     /// The issue slot of an access to shared memory, in addition to its wavefronts.
     pub issue_slot: f64,
+    /// An instruction that puts a part into a register or takes it out: a permutation of bytes, a shift, a mask.
+    pub part_issue: f64,
+    /// The cycles by which each phase of a matrix instruction after the first delays its result.
+    pub phase_latency: f64,
     /// An operator on elements that are converted to f32 and back.
     pub converted_issue: f64,
     /// The number of threads of a multiprocessor that hide the latency of global memory if nothing else is computed
@@ -220,10 +224,14 @@ mod tests {
         assert_ne!(changed, usual);
         assert_eq!(changed, usual.with_costs(&other.costs), "the same costs give the same target");
         assert_eq!(usual.with_costs(usual.costs()), usual);
-        assert_eq!((changed.name(), changed.limits(), &changed.features), (usual.name(), usual.limits(), &usual.features));
+        assert_eq!(
+            (changed.name(), changed.limits(), &changed.features),
+            (usual.name(), usual.limits(), &usual.features)
+        );
         assert_eq!(changed.costs().multiprocessors, 108);
         let issue = |target: Target| {
-            let row = target.rows().gemms.iter().find(|row| row.name == "mma.m16n8k16.f32.f16").expect("a row");
+            let row =
+                target.rows().gemms.iter().find(|row| row.name == "mma.m16n8k16.f32.f16").expect("a row");
             row.issue
         };
         assert_eq!((issue(usual), issue(changed)), (6.01, 8.0));

@@ -61,10 +61,43 @@ pub(crate) fn shared_operand_bytes(tiling: &Tiling) -> i64 {
     bytes(in_a, *m, a.dtype().bits()) + bytes(in_b, *n, b.dtype().bits())
 }
 
-/// Returns the cycles of one execution of a copy to or from global memory.
+/// Returns the cycles of one execution of a copy between registers and global memory.
 pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
     let all = access.issues() as f64 * warps(program.target, threads);
-    moved(program, threads, view, access, &WarpInstructions { full: all, busy: all, all })
+    let parts = joined(program.target, threads, access.row, access.run.width()) * access.issues() as f64;
+    moved(program, threads, view, access, &WarpInstructions { full: all, busy: all, all }) + parts
+}
+
+/// Returns the cycles in which each warp of a quarter of the multiprocessor joins the parts of a register that one access moves, or
+/// takes them from it: an access narrower than a register costs instructions besides its own. `width` is the number of elements of an
+/// access.
+///
+/// `n` parts of whole bytes make a register by `n − 1` permutations. Elements narrower than a byte are masked and shifted one by one:
+/// the machine code of 64 elements of 4 bits that come in 32 bytes has 80 logical operators more than that of whole registers, and as
+/// many shifts that another unit makes meanwhile.
+pub(crate) fn joined(target: Target, threads: u32, row: &CopyRow, width: i64) -> f64 {
+    let (bits, register) = (i64::from(row.bytes) * 8, i64::from(target.limits.register_bytes) * 8);
+    if row.is_async() || row.is_collective() || bits >= register || width == 0 {
+        return 0.0;
+    }
+    let instructions =
+        if bits / width < 8 { 1.25 * width as f64 } else { 1.0 - bits as f64 / register as f64 };
+    instructions * target.costs().part_issue * warps_per_unit(target, threads)
+}
+
+/// The matrices of the largest instruction that loads matrices.
+const MATRICES: f64 = 4.0;
+
+/// Returns the cycles from the issue of an access to shared memory until its last result can be used, if each warp makes it by `issues`
+/// instructions. The matrices of a warp arrive one after the other, so several instructions that load as many matrices as one larger
+/// instruction does take as long as that.
+pub(crate) fn latency(target: Target, row: &CopyRow, issues: f64) -> f64 {
+    if !(row.is_collective() && row.is_load()) {
+        return row.latency;
+    }
+    let phases = wavefronts_ideal(target, row);
+    let together = issues.min(MATRICES / phases).max(1.0);
+    row.latency + target.costs().phase_latency * phases * (together - 1.0)
 }
 
 /// Returns the cycles of one execution of an asynchronous copy from global memory. Threads past the end of the tile move no bytes,
@@ -287,7 +320,11 @@ pub(crate) fn warps_per_unit(target: Target, threads: u32) -> f64 {
 /// Returns the cycles of one execution of a copy to or from shared memory with this number of wavefronts.
 pub(crate) fn shared(target: Target, threads: u32, access: &Access, wavefronts: f64) -> f64 {
     let instructions = access.issues() as f64 * warps(target, threads);
-    wavefronts + instructions * target.costs().issue_slot + access.row.latency
+    let parts = joined(target, threads, access.row, access.run.width()) * access.issues() as f64;
+    wavefronts
+        + instructions * target.costs().issue_slot
+        + latency(target, access.row, access.issues() as f64)
+        + parts
 }
 
 /// Returns the cycles of the copy without bank conflicts, for a tile of extents `shape`. Lanes that address nothing take no

@@ -164,17 +164,22 @@ impl Recorder<'_> {
         let instructions = choice.memory.mode(2).size() as f64 * warps(target, threads);
         let mut resources = ResourceCycles::default();
         resources[Resource::Issue] = instructions / f64::from(target.limits.partitions);
-        let busy = match choice.conflicts {
+        let parts = choice.memory.mode(2).size() as f64
+            * cost::joined(target, threads, &row, choice.memory.mode(1).size());
+        resources[Resource::Arithmetic] = parts;
+        resources[Resource::Issue] += parts / target.costs().part_issue;
+        let (busy, latency) = match choice.conflicts {
             Some(Conflicts { wavefronts, .. }) => {
                 resources[Resource::Shared] = wavefronts as f64;
-                wavefronts as f64 + instructions * target.costs().issue_slot
+                let busy = wavefronts as f64 + instructions * target.costs().issue_slot;
+                (busy, cost::latency(target, &row, choice.memory.mode(2).size() as f64))
             }
             None => {
                 resources[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
-                resources[Resource::Global].max(instructions * row.issue)
+                (resources[Resource::Global].max(instructions * row.issue), row.latency)
             }
         };
-        Cost { threads: busy + row.latency, resources, latency: 0.0 }
+        Cost { threads: busy + parts + latency, resources, latency: 0.0 }
     }
 
     /// Returns the cost of a copy from global to shared memory whose threads each bring an own part.

@@ -4,6 +4,7 @@ mod crowded;
 mod descriptors;
 mod effort;
 mod matmul;
+mod narrow;
 mod operands;
 mod passages;
 mod projections;
