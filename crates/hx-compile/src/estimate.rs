@@ -1,5 +1,7 @@
 //! The estimated cycles of an instance: those of its roles, of its loops along pipelines, and of the resources they share.
 
+use hx_index::Symbol;
+use hx_synth::{Forecast, Known};
 use hx_tile::{Estimate, estimate_text};
 
 use crate::{Db, Instance, solved};
@@ -10,10 +12,21 @@ pub fn estimate<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Estimat
     hx_synth::estimate(&solved.program, &solved.solution, &[])
 }
 
-/// Returns the estimated cycles of a launch of an instance with these dimensions and strides; `None` if it has no layouts, or the
-/// number of blocks does not follow from them.
+/// Returns the forecast of a launch of an instance; `None` if it has no layouts, or the number of blocks does not follow from what is
+/// known of the launch.
+pub fn forecast_of_launch<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    known: Known<'_>,
+) -> Option<Forecast> {
+    let solved = solved(db, instance).as_ref().ok()?;
+    hx_synth::forecast(&solved.program, &solved.solution, known)
+}
+
+/// Returns the estimated cycles of a launch of an instance with these dimensions and strides; `None` as for [`forecast_of_launch`].
 pub fn launch_cycles<'db>(db: &'db dyn Db, instance: Instance<'db>, dims: &[(String, i64)]) -> Option<f64> {
-    estimate_of_launch(db, instance, dims)?.launch.map(|launch| launch.cycles)
+    let symbols = dims.iter().map(|(name, value)| (Symbol::Dim(name.as_str().into()), *value)).collect();
+    Some(forecast_of_launch(db, instance, Known::symbols(&symbols))?.cycles)
 }
 
 /// Returns the estimate of a launch of an instance of any kind with these dimensions and strides; `None` if it has no layouts.

@@ -37,11 +37,11 @@ pub use check::{check_file, check_front, compile_kernels, kernel_diagnostics, so
 pub use db::Db;
 pub use diagnostics::{instance_diagnostics, instance_errors, is_accepted, launch_warnings, performance_notes};
 pub use emit::{Emit, built_constraints, emit};
-pub use estimate::{estimate, estimate_as_text, estimate_of_launch, launch_cycles};
+pub use estimate::{estimate, estimate_as_text, estimate_of_launch, forecast_of_launch, launch_cycles};
 pub use hx_codegen::CudaSource;
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered, WrittenArg, usual_units};
 pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
-pub use hx_synth::{CANDIDATES, Chunks, Solved, compared, estimate as estimated};
+pub use hx_synth::{CANDIDATES, Chunks, Forecast, Known, Solved, compared, estimate as estimated};
 use instance::Form;
 pub use instance::{Instance, default_instance};
 pub use needs::{Need, NeededAt};

@@ -282,13 +282,14 @@ impl<'a> Launcher<'a> {
         Ok(LaunchReport { written: written(&bound, &sources), remarks, ..LaunchReport::default() })
     }
 
-    /// Returns the cycles of a launch by the cost model; `None` if its instance has no estimate. Nothing is compiled or run.
+    /// Returns the cycles of a launch by the cost model, at its clock; `None` if its instance has no estimate. Nothing is compiled or
+    /// run.
     ///
     /// # Errors
     /// If the arguments do not fit, or the kernel has errors.
     pub fn estimated_cycles(&self, request: &LaunchRequest) -> Result<Option<f64>, LaunchError> {
         let Chosen { checked, bound, .. } = self.chosen(request)?;
-        Ok(estimates::launch(self.db, checked, &bound))
+        Ok(estimates::launch(self.db, checked, &bound).map(|forecast| forecast.cycles))
     }
 
     /// Reports whether launches run, rather than only compile.

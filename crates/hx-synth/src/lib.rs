@@ -47,7 +47,9 @@ pub use choices::roles::role_registers;
 pub use conflict::{Claim, Conflict, Repair, explain, restricted, staged_loads, with_warps};
 pub use constraints::component::UNKNOWN_TRIPS;
 pub use edits::Chunks;
-pub use estimate::{Bottleneck, Forecast, compared, estimate, estimate_any, forecast, resident_blocks, wave_cycles};
+pub use estimate::{
+    Bottleneck, Forecast, Known, Read, compared, estimate, estimate_any, forecast, resident_blocks, wave_cycles,
+};
 pub use failure::{Failure, FailureKind, Help, Part, first_later};
 pub use search::wish::Wish;
 pub use solve::loads::loaded;

@@ -2,9 +2,11 @@
 
 use expect_test::{Expect, expect};
 use hx_hir::file_items;
-use hx_target::Target;
+use hx_index::Symbol;
+use hx_target::{Space, Target};
+use hx_tile::Choice;
 
-use crate::{default_instance, estimate_as_text, test_db::TestDb};
+use crate::{Known, default_instance, estimate_as_text, forecast_of_launch, test_db::TestDb};
 
 fn check(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
@@ -173,4 +175,140 @@ fn a_kernel_without_pipelines_has_none() {
         "kernel twice(x: f32[64], y: mut f32[64]) grid [1] threads 32 { copy(load(x) * 2.0, y); }\n",
         expect![[""]],
     );
+}
+
+/// Returns the forecast cycles of a launch of 132 blocks, without DRAM. `read` gives the integers of the tensors.
+fn launched(text: &str, read: &dyn Fn(&[i64]) -> Option<i64>) -> f64 {
+    let (db, file) = TestDb::with_file(text);
+    let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+    let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
+    let symbols = [("b", 132), ("n", 1 << 20)].map(|(name, value)| (Symbol::Dim(name.into()), value)).into();
+    let known = Known { symbols: &symbols, read: &|_, at| read(at) };
+    forecast_of_launch(&db, instance, known).expect("the grid is known").alone
+}
+
+const RAGGED: &str = "kernel sums(x: f32[n], counts: i32[b], y: mut f32[b, 128]) grid [b] threads 128 {
+    let acc = register_tensor(f32, [128]);
+    fill(acc, 0.0);
+    let count = counts[block_idx];
+    for i in 0..count { acc = acc + load(tile(x, [128])[.., i]); }
+    copy(acc, y[block_idx]);
+}
+";
+
+/// The number of rounds is in a tensor of the launch; without it, 16 rounds are assumed.
+#[test]
+fn rounds_come_from_the_data_of_the_launch() {
+    let [few, assumed, many] = [Some(4), None, Some(64)].map(|count| launched(RAGGED, &|_| count));
+    assert!((3.0..4.5).contains(&(assumed / few)), "{few}, {assumed}, {many}");
+    assert!((3.0..4.5).contains(&(many / assumed)), "{few}, {assumed}, {many}");
+}
+
+/// One long block bounds a launch whose blocks all run at the same time, whatever the first block has to do.
+#[test]
+fn the_longest_of_ragged_blocks_bounds_the_launch() {
+    let even = launched(RAGGED, &|_| Some(64));
+    let ragged = launched(RAGGED, &|at| Some(if at == [131] { 64 } else { 1 }));
+    assert!((0.98..1.02).contains(&(ragged / even)), "{ragged}, {even}");
+}
+
+/// A condition that the number of the block decides: the first block has no work.
+#[test]
+fn conditions_are_decided_block_by_block() {
+    let text = |condition: &str| {
+        format!(
+            "kernel some(x: f32[n], y: mut f32[b, 128]) grid [b] threads 128 {{
+    let acc = register_tensor(f32, [128]);
+    fill(acc, 0.0);
+    for i in 0..40 {{
+        if {condition} {{ acc = acc + load(tile(x, [128])[.., i]); }}
+    }}
+    copy(acc, y[block_idx]);
+}}
+"
+        )
+    };
+    let cycles = |condition: &str| launched(&text(condition), &|_| None);
+    let (all, half, last) = (cycles("i >= 0"), cycles("i >= 20"), cycles("block_idx == 131"));
+    assert!((1.8..2.2).contains(&(all / half)), "{all}, {half}");
+    assert!((0.98..1.02).contains(&(all / last)), "{all}, {last}");
+}
+
+/// DRAM moves bytes in a time that no clock changes, so a launch that it bounds takes more cycles at a faster clock.
+#[test]
+fn bytes_take_time_not_cycles() {
+    let text = "kernel twice(x: f32[b, n], y: mut f32[b, n]) grid [cdiv(n, 1024), b] threads 128 {
+    let [i, j] = block_idx;
+    copy(load(tile(x[j], [1024])[.., i]) * 2.0, tile(y[j], [1024])[.., i]);
+}
+";
+    let (db, file) = TestDb::with_file(text);
+    let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+    let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
+    let symbols = [("b", 132), ("n", 1 << 20)].map(|(name, value)| (Symbol::Dim(name.into()), value)).into();
+    let found = forecast_of_launch(&db, instance, Known::symbols(&symbols)).expect("the grid is known");
+    let per_cycle = 2.0 * 132.0 * f64::from(1 << 22) / found.cycles_at(found.clock);
+    assert!((2300.0..2700.0).contains(&per_cycle), "{per_cycle} bytes a cycle");
+    let faster = found.cycles_at(1.25 * found.clock) / found.cycles;
+    assert!((1.1..1.26).contains(&faster), "{faster}");
+}
+
+/// A tensor that is updated in place crosses the pins of DRAM twice, one that is read or written once, and an unused one never.
+#[test]
+fn each_direction_of_a_tensor_counts() {
+    let bytes = |params: &str, from: &str, to: &str| {
+        let text = format!(
+            "kernel move({params}) grid [cdiv(n, 1024)] threads 128 {{
+    copy(load(tile({from}, [1024])[.., block_idx]), tile({to}, [1024])[.., block_idx]);
+}}
+"
+        );
+        let (db, file) = TestDb::with_file(&text);
+        let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+        let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
+        let symbols = [(Symbol::Dim("n".into()), 1 << 20)].into();
+        forecast_of_launch(&db, instance, Known::symbols(&symbols)).expect("the grid is known").bytes
+    };
+    let size = f64::from(4 << 20);
+    assert_eq!(bytes("x: f32[n], y: mut f32[n]", "x", "y"), 2.0 * size);
+    assert_eq!(bytes("x: mut f32[n]", "x", "x"), 2.0 * size);
+    assert_eq!(bytes("x: mut f32[n], y: f32[n]", "x", "x"), 2.0 * size);
+}
+
+/// Weights of 4 bits as they lie row by row: a product of warps reads them 16 bytes at a time. The product of a group of warps takes
+/// less time itself, but its operand comes byte by byte, and each byte is put into its register by itself.
+#[test]
+fn packed_weights_are_read_whole() {
+    let text =
+        "kernel w4<BM = 16, BN = 64, BK = 128>(x: f16[m, k], w: u4[n, k], scale: f16[n, g], y: mut f32[n, m])
+    where g == k / BK grid [cdiv(n, BN), cdiv(m, BM)] threads 128
+{
+    let [bn, bm] = block_idx;
+    let (sx, sw) = (shared_tensor(f16, [BM, BK]), shared_tensor(u4, [BN, BK]));
+    let acc = register_tensor(f32, [BN, BM]);
+    fill(acc, 0.0);
+    for i in 0..cdiv(k, BK) {
+        sync();
+        copy_async(tile(x, [BM, BK])[.., .., bm, i], sx);
+        copy_async(tile(w, [BN, BK])[.., .., bn, i], sw);
+        commit();
+        wait(0);
+        sync();
+        gemm(acc, cast(load(sw), f16) * load(tile(scale, [BN, 1])[.., .., bn, i]), sx);
+    }
+    copy(acc, tile(y, [BN, BM])[.., .., bn, bm]);
+}
+";
+    let (db, file) = TestDb::with_file(text);
+    let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+    let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
+    let solved = super::super::solved(&db, instance).as_ref().expect("it has layouts");
+    let rows = solved.solution.choices.values().filter_map(|choice| match choice {
+        Choice::Gemm(gemm) => Some(gemm.row.name()),
+        Choice::Copy(copy) if copy.row.from == Space::Shared => Some(copy.row.name()),
+        _ => None,
+    });
+    let rows: std::collections::BTreeSet<&str> = rows.collect();
+    expect!["ld.shared.v4.b32 mma.m16n8k16.f32.f16"]
+        .assert_eq(&rows.into_iter().collect::<Vec<_>>().join(" "));
 }

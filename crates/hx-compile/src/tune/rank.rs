@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_hir::{Kernel, Sound};
 use hx_index::Symbol;
 use hx_lower::{CtArgs, LaunchFacts, Lowered};
-use hx_synth::{Failure, FailureKind, Forecast, forecast};
+use hx_synth::{Failure, FailureKind, Forecast, Known, forecast};
 use hx_target::Target;
 use rayon::prelude::*;
 
@@ -92,7 +92,7 @@ fn solved(
     let program = &lowered.as_ref().map_err(Reason::clone)?.program;
     needs::check(program).map_err(|_| Reason::Target)?;
     let solved = hx_synth::solve(program, &|| false).map_err(|failure| refusal(&failure, target))?;
-    let found = forecast(&solved.program, &solved.solution, known).ok_or(Reason::Grid)?;
+    let found = forecast(&solved.program, &solved.solution, Known::symbols(known)).ok_or(Reason::Grid)?;
     if found.spilled > 0 { Err(Reason::Registers) } else { Ok(found) }
 }
 

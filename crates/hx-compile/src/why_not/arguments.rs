@@ -2,7 +2,7 @@
 
 use hx_index::Symbol;
 use hx_lower::CtValue;
-use hx_synth::{Forecast, Solved, compared, estimate_any, forecast};
+use hx_synth::{Forecast, Known, Solved, compared, estimate_any, forecast};
 use hx_tile::Estimate;
 
 use super::{Asked, quoted};
@@ -192,7 +192,7 @@ impl<'a> Asked<'a> {
     /// Returns the forecast of the launch; `None` if its dimensions are unknown.
     fn forecast(&self, found: &Solved) -> Option<Forecast> {
         let known = self.dims.iter().map(|(name, value)| (Symbol::Dim(name.as_str().into()), *value));
-        forecast(&found.program, &found.solution, &known.collect())
+        forecast(&found.program, &found.solution, Known::symbols(&known.collect()))
     }
 
     /// Returns a remark if the values change the work of a block, so that cycles of blocks do not compare.

@@ -5,13 +5,18 @@
 //! on the device, so the difference to its measured time is this part.
 
 use hx_calibrate::{CLOCK_SYMBOL, CLOCK_TEXT, Clock};
-use hx_compile::{Db, launch_cycles};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use hx_compile::{Db, Forecast, Known, forecast_of_launch};
+use hx_host::dense::Numbers;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
+use hx_tile::ParamId;
 use hx_worker::{Arg, Buffer, CompileJob, Compiled, Launch, Step, Timing, Work};
 
 use super::instance::Checked;
-use super::{Bound, Launcher, internal};
+use super::{Bound, BoundParam, BoundTensor, Launcher, internal};
 use crate::machine::Gpu;
 
 /// The clock while works were timed.
@@ -28,11 +33,42 @@ impl Rate {
     pub(super) fn cycles(&self, us: f64) -> f64 {
         ((us - self.around_us) * self.per_us).max(0.0)
     }
+
+    /// Returns billions of cycles a second.
+    pub(super) fn clock(&self) -> f64 {
+        self.per_us / 1e3
+    }
 }
 
-/// Returns the estimated cycles of a launch; `None` if the cost model has no estimate for the instance.
-pub(super) fn launch<'db>(db: &'db dyn Db, checked: Checked<'db>, bound: &Bound) -> Option<f64> {
-    launch_cycles(db, checked.get(), &dims(bound))
+/// The largest tensor whose integers an estimate reads, in elements: tables of starts, counts and pages.
+const READ: usize = 1 << 20;
+
+/// Returns the forecast of a launch, from its dimensions, its integers and the integers in its tensors; `None` if the cost model has
+/// no estimate for the instance.
+pub(super) fn launch<'db>(db: &'db dyn Db, checked: Checked<'db>, bound: &Bound) -> Option<Forecast> {
+    let tables: RefCell<BTreeMap<ParamId, Option<Vec<i64>>>> = RefCell::default();
+    let read = |param: ParamId, at: &[i64]| {
+        let BoundParam::Tensor(tensor) = bound.params.get(param.0 as usize)? else { return None };
+        let mut tables = tables.borrow_mut();
+        let table = tables.entry(param).or_insert_with(|| integers(tensor));
+        let index = at
+            .iter()
+            .zip(&tensor.shape)
+            .try_fold(0, |index, (at, extent)| (0..*extent).contains(at).then_some(index * extent + at));
+        table.as_ref()?.get(usize::try_from(index?).ok()?).copied()
+    };
+    forecast_of_launch(db, checked.get(), Known { symbols: &bound.symbols, read: &read })
+}
+
+/// Returns the elements of a tensor of integers in the order of its dimensions; `None` for other tensors and large ones.
+fn integers(bound: &BoundTensor) -> Option<Vec<i64>> {
+    if bound.tensor.len() > READ || !bound.tensor.dtype().is_int() {
+        return None;
+    }
+    match bound.tensor.numbers() {
+        Ok(Numbers::Int(all)) => Some(all),
+        Ok(Numbers::Float(_) | Numbers::Bool(_)) | Err(_) => None,
+    }
 }
 
 /// Returns the dimensions and strides of a launch.

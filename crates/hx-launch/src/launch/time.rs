@@ -1,7 +1,7 @@
 //! Times works on a GPU: runs them in turns over tensors in device memory ([`super::resident`]), and returns the samples.
 
 use hx_codegen::CudaSource;
-use hx_compile::Db;
+use hx_compile::{Db, Forecast};
 use hx_dtype::{DType, packed_bytes};
 use hx_host::device::{Cycles, GemmRequest, LaunchError, LaunchRequest, Peak, Step, Times};
 use hx_host::{HostError, HostResult, Tensor};
@@ -39,8 +39,8 @@ pub(super) struct Planned<'db> {
     compiled: Compiled,
     grid: [u32; 3],
     pub bound: Bound,
-    /// The cycles of the launch by the cost model, if they are wanted and known.
-    estimated: Option<f64>,
+    /// The forecast of the launch by the cost model, if it is wanted and known.
+    estimated: Option<Forecast>,
     /// The peak of the instruction of the launch's products, if it has any.
     peak: Option<Peak>,
 }
@@ -181,7 +181,10 @@ impl<'a> Launcher<'a> {
             let (low, median, high) = (quantile(0.2)?, quantile(0.5)?, quantile(0.8)?);
             let cycles = rate.map(|rate| Cycles {
                 measured: rate.cycles(median),
-                estimated: plans.iter().map(|plan| plan.as_ref()?.estimated).sum(),
+                estimated: plans
+                    .iter()
+                    .map(|plan| Some(plan.as_ref()?.estimated?.cycles_at(rate.clock())))
+                    .sum(),
             });
             let peak = slowest(plans.iter().flatten().filter_map(|plan| plan.peak.clone()));
             Some(Times { samples, median, low, high, cycles, peak })

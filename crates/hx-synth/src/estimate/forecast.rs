@@ -1,15 +1,20 @@
 //! The estimate of a whole launch whose dimensions are known: the waves of its blocks, and the traffic of its tensors.
 //!
-//! A wave takes the cycles of a block, of which the loops have the numbers of rounds that the dimensions determine. A launch
-//! cannot end before DRAM has moved each tensor once. A ring of few stages exposes the latency of its copies. Two limits that are
-//! close to each other cost more than either alone ([`together`]). Not modelled: what the L2 cache keeps from one tile to the next,
-//! and blocks that have less to do than the first one.
+//! A wave takes the cycles of a block, of which the loops have the numbers of rounds that the launch determines: its dimensions, its
+//! integers, and the integers in its tensors. Blocks of different work are sampled ([`Blocks`]). A launch
+//! cannot end before DRAM has moved each tensor once in each direction. A ring of few stages exposes the latency of its copies. Two limits that are
+//! close to each other cost more than either alone ([`together`]). Not modelled: what the L2 cache keeps from one tile to the next.
 
 use std::collections::BTreeMap;
 
+use hx_dtype::AtomicOp;
 use hx_index::Symbol;
-use hx_tile::{LoopEstimate, Param, PipeId, Resource, Solution, TileProgram};
+use hx_tile::{
+    Base, Estimate, LoopEstimate, OpKind, Param, ParamId, PipeId, Resource, Solution, TileProgram, View,
+};
 
+use super::blocks::{BlockCycles, Blocks};
+use super::known::Known;
 use super::{Estimator, values};
 
 /// The forecast of a launch.
@@ -17,6 +22,10 @@ use super::{Estimator, values};
 pub struct Forecast {
     /// The cycles of the launch.
     pub cycles: f64,
+    /// The cycles of the launch if DRAM took no time.
+    pub alone: f64,
+    /// The cycles that DRAM takes, at the clock of the cost model.
+    pub dram: f64,
     /// The cycles of the first block.
     pub block: f64,
     pub blocks: i64,
@@ -25,7 +34,7 @@ pub struct Forecast {
     pub beyond: i64,
     /// The registers that the tensors of a thread alone need beyond those that it has; 0 if they fit.
     pub spilled: i64,
-    /// The bytes of all tensors, each counted once.
+    /// The bytes of all tensors, each counted once if it is read and once if it is written.
     pub bytes: f64,
     pub bound: Bottleneck,
     /// Billions of cycles a second, of the cost model.
@@ -36,6 +45,12 @@ impl Forecast {
     /// Returns the time of the launch in microseconds, at the clock of the cost model.
     pub fn micros(&self) -> f64 {
         self.cycles / self.clock / 1e3
+    }
+
+    /// Returns the cycles of the launch at another clock, in billions of cycles a second: DRAM moves its bytes in the same time, so
+    /// at a faster clock in more cycles.
+    pub fn cycles_at(&self, clock: f64) -> f64 {
+        together(self.alone, self.dram * clock / self.clock)
     }
 }
 
@@ -64,40 +79,48 @@ impl Bottleneck {
 /// A resource bounds the blocks if it is busy for this part of their cycles.
 const BUSY: f64 = 0.9;
 
-/// Forecasts a launch of a solved program. `known` has the dimensions, strides and integers of the launch. Returns `None` if they
-/// do not determine the number of blocks.
-pub fn forecast(
-    program: &TileProgram,
-    solution: &Solution,
-    known: &BTreeMap<Symbol, i64>,
-) -> Option<Forecast> {
+/// Forecasts a launch of a solved program. Returns `None` if what is known does not determine the number of blocks.
+pub fn forecast(program: &TileProgram, solution: &Solution, known: Known<'_>) -> Option<Forecast> {
     let target = program.target;
-    let start = values(program, known.iter().map(|(symbol, value)| (symbol.clone(), *value)));
-    let estimator = Estimator { program, solution, start: start.clone() };
+    let start = values(program, known.symbols.iter().map(|(symbol, value)| (symbol.clone(), *value)));
+    let estimator = Estimator::new(program, solution, start.clone(), Some(known.read));
     let estimate = estimator.estimate();
-    let launch = estimate.launch?;
-    let exposed = estimate.loops.iter().map(|found| exposed(&estimator, found)).fold(0.0, f64::max);
-    let alone = launch.cycles + exposed * launch.waves as f64;
+    estimate.launch.as_ref()?;
+    let blocks = Blocks {
+        grid: estimator.grid(),
+        resident: i64::from(estimator.sharing()),
+        multiprocessors: i64::from(target.costs().multiprocessors),
+    };
+    let first = block_cycles(&estimator, &estimate);
+    let alone = blocks.cycles(&|block| match block {
+        [0, 0, 0] => first,
+        _ => {
+            let of = estimator.at_block(block);
+            block_cycles(&of, &of.estimate())
+        }
+    });
     let over = |[needed, has]: [i64; 2]| needed - has;
     let beyond = estimate.roles.iter().map(|role| over(role.registers)).max().unwrap_or(0).max(0);
     let spilled = (beyond - target.costs().role_registers).max(0);
-    let bytes = tensors(program, &|symbol| start.get(symbol).copied());
+    let bytes = moved(program, &|symbol| start.get(symbol).copied());
     let dram = bytes / target.costs().dram_bytes;
     let (resource, most) = estimate.resources.most();
-    let resident = (launch.at_once as f64 / f64::from(target.costs().multiprocessors)).max(1.0);
+    let waves = (blocks.count() + blocks.at_once() - 1) / blocks.at_once();
+    let shared = blocks.resident.min(blocks.count()).max(1);
     let bound = if dram > alone {
         Bottleneck::Dram
-    } else if most * resident * launch.waves as f64 >= BUSY * alone {
+    } else if most * shared as f64 * waves as f64 >= BUSY * alone {
         Bottleneck::Resource(resource)
     } else {
         Bottleneck::Blocks
     };
-    let (blocks, waves) = (launch.blocks, launch.waves);
-    let (cycles, block) = (together(alone, dram), estimate.block + exposed);
+    let (cycles, block) = (together(alone, dram), first.alone + first.waits);
     Some(Forecast {
         cycles,
+        alone,
+        dram,
         block,
-        blocks,
+        blocks: blocks.count(),
         waves,
         beyond,
         spilled,
@@ -105,6 +128,12 @@ pub fn forecast(
         bound,
         clock: target.costs().clock,
     })
+}
+
+/// Returns the cycles of the block that an estimator estimates.
+fn block_cycles(estimator: &Estimator<'_>, estimate: &Estimate) -> BlockCycles {
+    let waits = estimate.loops.iter().map(|found| exposed(estimator, found)).fold(0.0, f64::max);
+    BlockCycles { alone: estimate.block, most: estimate.resources.most().1, waits }
 }
 
 /// The sharpness of the knee between two limits: with 8, equal limits cost 9 % more than one of them, and a limit of 0.7 of the
@@ -131,14 +160,53 @@ fn exposed(estimator: &Estimator<'_>, found: &LoopEstimate) -> f64 {
     if found.waits { found.pipes.iter().map(of).fold(0.0, f64::max) } else { 0.0 }
 }
 
-/// Returns the bytes of the tensors whose extents are known.
-fn tensors(program: &TileProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> f64 {
-    let of = |param: &Param| match param {
+/// The directions in which a launch moves the elements of a tensor.
+#[derive(Clone, Copy, Default)]
+struct Directions {
+    read: bool,
+    written: bool,
+}
+
+/// Returns the directions in which operations move the tensor of each parameter. An addition to memory does both.
+fn directions(program: &TileProgram) -> BTreeMap<ParamId, Directions> {
+    let mut found: BTreeMap<ParamId, Directions> = BTreeMap::new();
+    let mut note = |view: &View, read: bool, written: bool| {
+        for base in view.bases() {
+            let Base::Global(param) = base else { continue };
+            let of = found.entry(param).or_default();
+            // Tables that pick rows are read, whatever happens to the rows.
+            let is_table = base != view.base;
+            of.read |= read || is_table;
+            of.written |= written && !is_table;
+        }
+    };
+    for (op, _) in program.ops(1.0) {
+        if let OpKind::Copy { src, dst } = &op.kind {
+            note(src, true, false);
+            note(dst, false, true);
+        } else if let OpKind::CopyAsync { src, .. } = &op.kind {
+            note(src, true, false);
+        } else if let OpKind::Store { dst, adds, .. } = &op.kind {
+            note(dst, *adds, true);
+        } else if let OpKind::Atomic(atomic) = &op.kind {
+            note(&atomic.memory, atomic.op != AtomicOp::Store, !atomic.is_load());
+        }
+    }
+    found
+}
+
+/// Returns the bytes that DRAM moves at least: each tensor of known extents once if it is read, and once if it is written.
+fn moved(program: &TileProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> f64 {
+    let directions = directions(program);
+    let of = |(number, param): (usize, &Param)| match param {
         Param::Tensor(tensor) => {
+            let Directions { read, written } =
+                directions.get(&ParamId(number as u32)).copied().unwrap_or_default();
             let extents = tensor.shape.iter().map(|extent| extent.eval(lookup).unwrap_or(0) as f64);
-            extents.product::<f64>() * f64::from(tensor.dtype.bits()) / 8.0
+            let bytes = extents.product::<f64>() * f64::from(tensor.dtype.bits()) / 8.0;
+            bytes * f64::from(u8::from(read) + u8::from(written))
         }
         Param::Int { .. } | Param::Float { .. } => 0.0,
     };
-    program.params.iter().map(of).sum()
+    program.params.iter().enumerate().map(of).sum()
 }

@@ -9,8 +9,10 @@
 //!
 //! Start at [`estimate`].
 
+mod blocks;
 mod clock;
 mod forecast;
+mod known;
 mod record;
 mod walk;
 
@@ -24,8 +26,10 @@ use hx_tile::{
 
 use self::clock::Clock;
 pub use self::forecast::{Bottleneck, Forecast, forecast};
+use self::known::Values;
+pub use self::known::{Known, Read};
 pub(crate) use self::record::costs;
-use self::walk::{LoopId, Round, Values, Walk};
+use self::walk::{LoopId, Round, Walk};
 use crate::checks::size::registers_of_a_thread;
 use crate::constraints::component::UNKNOWN_TRIPS;
 use crate::cost;
@@ -38,13 +42,13 @@ pub fn estimate(program: &TileProgram, solution: &Solution, dims: &[(String, i64
 /// Returns the estimate of a solution of any program, as [`estimate`] does: without pipelines it has no loops, and one role.
 pub fn estimate_any(program: &TileProgram, solution: &Solution, dims: &[(String, i64)]) -> Estimate {
     let known = dims.iter().map(|(name, value)| (Symbol::Dim(name.as_str().into()), *value));
-    Estimator { program, solution, start: values(program, known) }.estimate()
+    Estimator::new(program, solution, values(program, known), None).estimate()
 }
 
 /// Returns the estimated cycles of the blocks that a multiprocessor runs at the same time, of a program of any kind. Blocks hide each
 /// other's waits, so a wait counts only as far as the shared resources would be idle.
 pub fn wave_cycles(program: &TileProgram, solution: &Solution) -> f64 {
-    let estimator = Estimator { program, solution, start: values(program, []) };
+    let estimator = Estimator::new(program, solution, values(program, []), None);
     let Estimate { block, resources, .. } = estimator.estimate();
     block.max(resources.most().1 * f64::from(estimator.sharing()))
 }
@@ -52,7 +56,7 @@ pub fn wave_cycles(program: &TileProgram, solution: &Solution) -> f64 {
 /// Returns the number of blocks of a solved program that a multiprocessor holds, if a block has no more registers than its tensors and
 /// addresses need.
 pub fn resident_blocks(program: &TileProgram, solution: &Solution) -> u32 {
-    Estimator { program, solution, start: values(program, []) }.sharing()
+    Estimator::new(program, solution, values(program, []), None).sharing()
 }
 
 /// Returns the cycles by which complete solutions of a program are compared: those of a block by the estimate if roles run at the
@@ -83,6 +87,8 @@ struct Estimator<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
     start: Values,
+    /// The tensors of the launch that is estimated; `None` without a launch.
+    launch: Option<&'p Read<'p>>,
 }
 
 /// The threads that run one text: a role, or the whole block.
@@ -113,6 +119,15 @@ impl Part<'_> {
 }
 
 impl<'p> Estimator<'p> {
+    fn new(
+        program: &'p TileProgram,
+        solution: &'p Solution,
+        start: Values,
+        launch: Option<&'p Read<'p>>,
+    ) -> Estimator<'p> {
+        Estimator { program, solution, start, launch }
+    }
+
     fn estimate(&self) -> Estimate {
         let parts = self.parts();
         let free = BTreeMap::new();
@@ -199,7 +214,8 @@ impl<'p> Estimator<'p> {
         let mut clock = Clock::new(self.program.target, self.arrivals());
         let (mut values, mut executions) = (self.start.clone(), BTreeMap::new());
         if !self.program.roles().is_empty() {
-            let mut before = Walk::new(self.program, &self.solution.costs, values, floors, clock);
+            let mut before =
+                Walk::new(self.program, &self.solution.costs, values, floors, clock, self.launch);
             before.body(&self.program.body, 1.0);
             (clock, values, executions) = (before.clock, before.values, before.executions);
             let begun = clock.now;
@@ -207,7 +223,7 @@ impl<'p> Estimator<'p> {
             clock.resources = ResourceCycles::default();
         }
         values.extend(part.index.map(|index| (index.clone(), group)));
-        let mut walk = Walk::new(self.program, &self.solution.costs, values, floors, clock);
+        let mut walk = Walk::new(self.program, &self.solution.costs, values, floors, clock, self.launch);
         walk.executions = executions;
         walk.body(part.body, 1.0);
         walk

@@ -37,7 +37,7 @@ fn cycles(launcher: &Launcher<'_>, work: &Work) -> Result<Option<f64>, LaunchErr
     for step in &work.steps {
         let of = match step {
             Step::Launch(request) => launcher.estimated_cycles(request)?,
-            Step::Gemm(_) | Step::Copy { .. } => None,
+            Step::Gemm(_) | Step::Copy { .. } | Step::Read { .. } => None,
         };
         all = all.zip(of).map(|(all, of)| all + of);
     }
