@@ -56,7 +56,10 @@ impl Asked<'_> {
     pub(super) fn swizzle(&self, wanted: Option<Wanted>, subject: &Subject) -> Result<Vec<String>, String> {
         let program = self.program();
         let is_shared = |id: &&TensorId| matches!(program.tensor(**id).kind, TensorKind::Shared { .. });
-        let shared: Vec<TensorId> = subject.tensors.iter().filter(is_shared).copied().collect();
+        // Tensors of moves and exchanges have no swizzle of their own to ask for.
+        let known = self.source.program.tensors.len();
+        let is_asked = |id: &&TensorId| is_shared(id) && (id.0 as usize) < known;
+        let shared: Vec<TensorId> = subject.tensors.iter().filter(is_asked).copied().collect();
         if shared.is_empty() {
             let all =
                 program.tensor_ids().filter(|id| is_shared(&id)).map(|id| program.tensor(id).name.as_str());

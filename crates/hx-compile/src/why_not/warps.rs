@@ -31,13 +31,13 @@ impl Asked<'_> {
         let count = i64::from(scope.threads / lanes);
         lines.push(format!(
             "  `warps: {}` of {count} in the {}: {}",
-            program.warps_text(c, own),
+            self.program().warps_text(c, own),
             scope.kind.name(),
             chosen.reason.text
         ));
         let ids: Vec<OpId> = ops.iter().map(|op| op.id).collect();
         if let Some(wanted) = wanted {
-            let text = format!("`warps: {}`", program.warps_text(c, wanted));
+            let text = format!("`warps: {}`", self.program().warps_text(c, wanted));
             if wanted == own {
                 lines.push("  that is the arrangement of the question".to_owned());
             } else {
@@ -47,7 +47,7 @@ impl Asked<'_> {
         }
         let all = arrangements(count).filter(|found| *found != own).take(MOST);
         for found in all {
-            let text = format!("`warps: {}`", program.warps_text(c, found));
+            let text = format!("`warps: {}`", self.program().warps_text(c, found));
             match self.solving(&with_warps(program, &ids, found)) {
                 Ok(other) => {
                     let row = other.solution.choices.get(&op.id).and_then(Choice::gemm);
