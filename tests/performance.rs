@@ -111,8 +111,10 @@ fn an_accepted_note_is_not_given() {
     assert_eq!(codes(&accepted("slow-arithmetic")), [""; 0]);
     assert_eq!(codes(&accepted("HX0703")), [""; 0]);
     assert_eq!(codes(&accepted("narrow-access")), ["HX0703"]);
-    let statement = quotients
-        .replace("    copy(cast(v", "    #[accept(\"slow-arithmetic\", \"all bits are compared\")]\n    copy(cast(v");
+    let statement = quotients.replace(
+        "    copy(cast(v",
+        "    #[accept(\"slow-arithmetic\", \"all bits are compared\")]\n    copy(cast(v",
+    );
     assert_eq!(codes(&statement), [""; 0]);
 }
 

@@ -62,7 +62,10 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
 }
 
 /// Returns the performance notes of an instance, without those that the source accepts.
-pub fn performance_notes<'db>(db: &'db dyn Db, instance: Instance<'db>) -> impl Iterator<Item = &'db Diagnostic> {
+pub fn performance_notes<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+) -> impl Iterator<Item = &'db Diagnostic> {
     instance_diagnostics(db, instance).iter().filter(|found| found.severity == Severity::Performance)
 }
 

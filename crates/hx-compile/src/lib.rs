@@ -31,11 +31,14 @@ mod tests;
 pub mod tune;
 mod unsolved;
 mod why_not;
+mod widths;
 
 pub use assists::{Assist, AssistConfig, Staging, assists, staging};
 pub use check::{check_file, check_front, compile_kernels, kernel_diagnostics, sound_kernels};
 pub use db::Db;
-pub use diagnostics::{instance_diagnostics, instance_errors, is_accepted, launch_warnings, performance_notes};
+pub use diagnostics::{
+    instance_diagnostics, instance_errors, is_accepted, launch_warnings, performance_notes,
+};
 pub use emit::{Emit, built_constraints, emit};
 pub use estimate::{estimate, estimate_as_text, estimate_of_launch, forecast_of_launch, launch_cycles};
 pub use hx_codegen::CudaSource;

@@ -212,10 +212,11 @@ fn quoted<T: AsRef<str>>(names: &[T]) -> String {
 /// The most groups of operations that an answer lists.
 const MOST_GROUPS: usize = 5;
 
-/// Joins the answers about groups of operations. Says how many groups it leaves out.
-fn joined(mut answers: Vec<Vec<String>>) -> Vec<String> {
-    let more = answers.len().saturating_sub(MOST_GROUPS);
-    answers.truncate(MOST_GROUPS);
+/// Joins the answers about a number of groups of operations. Says how many groups it leaves out; those are not answered, because an
+/// answer may solve the instance again.
+fn joined(number: usize, answers: impl Iterator<Item = Vec<String>>) -> Vec<String> {
+    let more = number.saturating_sub(MOST_GROUPS);
+    let answers: Vec<Vec<String>> = answers.take(MOST_GROUPS).collect();
     let mut lines = answers.join(&String::new());
     if more > 0 {
         let others = if more == 1 { "operation" } else { "operations" };

@@ -11,9 +11,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use crate::dense::{Dense, Numbers, element_count};
 use crate::error::{HostError, HostResult};
 use crate::recipe::Recipe;
-use crate::show::show_bits;
 use crate::stretch::{STRETCH, generate};
-use crate::tensor::{HostTensor, encode, held_int};
+use crate::tensor::{HostTensor, encode, held_int, integer};
 
 /// The source of the numbers of one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,8 +102,8 @@ pub(crate) fn check_uniform(dtype: DType, low: f64, high: f64) -> HostResult<()>
     if dtype.is_int() && (low < dtype.min_value() || high > dtype.max_value() + 1.0) {
         return Err(HostError::arithmetic(format!(
             "found the bounds {low} and {high}, and `{dtype}` holds {} to {}",
-            show_bits(dtype, dtype.encode(dtype.min_value())),
-            show_bits(dtype, dtype.encode(dtype.max_value()))
+            integer(dtype, dtype.encode(dtype.min_value())),
+            integer(dtype, dtype.encode(dtype.max_value()))
         )));
     }
     Ok(())

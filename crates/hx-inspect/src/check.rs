@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hx_base::{Diagnostic, SourceFile, codes, sort_diagnostics};
-use hx_compile::{Db, check_file, check_front, default_instance, instance_diagnostics, routed_program, violations};
+use hx_compile::{
+    Db, check_file, check_front, default_instance, instance_diagnostics, routed_program, violations,
+};
 use hx_hir::{Item, Kernel, Sound, file_items, signature_source_map};
 use hx_target::Target;
 use hx_workspace::Database;

@@ -12,7 +12,6 @@ use hx_lower::{ItemPart, Place};
 use hx_worker::log::KernelResources;
 use hx_worker::{Limits, Listing, disassemble};
 
-use crate::emit::COMPILE_LIMIT;
 use crate::setup::Setup;
 
 /// The most lines that are shown.
@@ -67,14 +66,16 @@ pub fn spilled_in(
 
 /// Returns the findings about spilled registers of a file's default instances, as far as the cache holds a compile of them: nothing is
 /// compiled. Those that the source accepts are left out.
-pub fn known_spills(db: &dyn Db, file: SourceFile, setup: &Setup) -> Vec<Diagnostic> {
+pub fn known_spills(db: &dyn Db, file: SourceFile, setup: &Setup, limits: &Limits<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for kernel in sound_kernels(db, file) {
         let Some(instance) = default_instance(db, kernel, setup.target) else { continue };
         let Ok(source) = cuda_source(db, instance) else { continue };
-        let Some(compiled) = setup.cached(&source.text, &source.symbol, setup.target.name()) else { continue };
+        let Some(compiled) = setup.cached(&source.text, &source.symbol, setup.target.name()) else {
+            continue;
+        };
         let resources = compiled.kernel(&source.symbol);
-        let spills = spilled_in(db, instance, resources, &compiled.code, setup, &Limits::within(COMPILE_LIMIT));
+        let spills = spilled_in(db, instance, resources, &compiled.code, setup, limits);
         found.extend(spills.filter(|found| !is_accepted(db, instance, found)));
     }
     found

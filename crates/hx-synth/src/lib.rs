@@ -48,7 +48,8 @@ pub use conflict::{Claim, Conflict, Repair, explain, restricted, staged_loads, w
 pub use constraints::component::UNKNOWN_TRIPS;
 pub use edits::Chunks;
 pub use estimate::{
-    Bottleneck, Forecast, Known, Read, compared, estimate, estimate_any, forecast, resident_blocks, wave_cycles,
+    Bottleneck, Forecast, Known, Read, compared, estimate, estimate_any, forecast, resident_blocks,
+    wave_cycles,
 };
 pub use failure::{Failure, FailureKind, Help, Part, first_later};
 pub use search::wish::Wish;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::{Named, builtin_targets};
+use crate::{Named, builtin_rows};
 
 /// The numbers of a device. The files of `costs/` say how each was obtained. Numbers without another unit are in cycles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -161,7 +161,7 @@ impl Costs {
             format!("line {}: {}", before.matches('\n').count() + 1, error.message())
         })?;
         if !costs.issue.is_empty() {
-            let rows = builtin_targets::all_rows();
+            let rows = builtin_rows::all_rows();
             let known: BTreeSet<&str> = rows.gemms.iter().map(Named::name).collect();
             if let Some(name) = costs.issue.keys().find(|name| !known.contains(name.as_str())) {
                 let before = text.split(name.as_str()).next().unwrap_or_default();

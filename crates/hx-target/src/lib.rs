@@ -11,6 +11,7 @@
 
 mod asynchronous;
 mod atomic;
+mod builtin_rows;
 mod builtin_targets;
 mod bulk;
 mod catalogue;

@@ -3,11 +3,12 @@
 family! {
     "HX07", "performance", "Performance";
 
-    /// The target has a faster matrix instruction for products of this kind, and this product does not use it: on a GPU with `wgmma`,
-    /// `mma.sync` reaches about half of the throughput. The note names the rule that keeps the product from it, and the change.
+    /// The target has a faster matrix instruction for products of this kind, and this product does not use it: on Hopper, the
+    /// instructions of single warps reach about two thirds of the throughput of those that groups of warps execute, and their operands
+    /// have to be loaded first. The note names the rule that keeps the product from it, and the change.
     ///
-    /// `wgmma` is executed by groups of 128 threads, reads B from shared memory, and computes 64 rows and a multiple of 8 columns at a
-    /// time with operands of 8 or 16 bits. Operands of 8 bits lie contiguously along K.
+    /// Hopper's instructions are executed by groups of 128 threads, read B from shared memory, and compute 64 rows and a multiple of 8
+    /// columns at a time with operands of 8 or 16 bits. Operands of 8 bits lie contiguously along K.
     ///
     /// ```hx fails
     /// kernel product<BM = 96, BN = 128, BK = 64>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])

@@ -27,6 +27,9 @@ fn is_accepted_around(db: &dyn Db, found: &Diagnostic, file: SourceFile, range: 
 
 /// Reports whether one of the attributes accepts the note.
 fn accepts(mut attrs: impl Iterator<Item = Attr>, found: &Diagnostic) -> bool {
-    let names = |text: &Option<String>| text.as_deref().and_then(code).is_some_and(|code| code.id == found.code.id);
-    attrs.any(|attr| attr.text().is_some_and(|name| name == "accept") && attr.texts().first().is_some_and(names))
+    let names =
+        |text: &Option<String>| text.as_deref().and_then(code).is_some_and(|code| code.id == found.code.id);
+    attrs.any(|attr| {
+        attr.text().is_some_and(|name| name == "accept") && attr.texts().first().is_some_and(names)
+    })
 }

@@ -1,6 +1,7 @@
 //! Turns repairs that the solver found into edits of the text.
 
 mod bytes;
+pub(crate) mod widths;
 
 use hx_base::{Applicability, Edit, Fix, SourceFile, TextRange};
 use hx_hir::{Item, kernel_signature, signature_source_map};

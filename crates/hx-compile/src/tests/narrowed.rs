@@ -42,13 +42,16 @@ fn a_second_buffer_is_offered_where_it_is_cheaper() {
 /// A single transposed read costs the same with the existing buffer, so no second buffer is offered.
 #[test]
 fn a_second_buffer_that_is_no_cheaper_is_not_offered() {
-    check(&read_in_turns(1), expect![[r#"
+    check(
+        &read_in_turns(1),
+        expect![[r#"
         HX0306 `s.T` `s` is read 2 B at a time
           `copy(s.T, y0)`: the layout follows from this `copy`
           note: `ld.shared.b16` runs 32 times a thread here, which is 15% of a block's estimated cycles
           note: `ld.shared.v4.b32` would ask for `((8,8),64):((1,D),D)`, which `(64,(8,8)):(D,(1,D))` excludes
           note: of the pins and rearrangements of its tensors that were tried, none makes it wider
-    "#]]);
+    "#]],
+    );
 }
 
 /// Checks a file, replaces its text, checks it again: the queries of the second round that solve layouts.

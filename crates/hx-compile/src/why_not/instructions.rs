@@ -99,7 +99,7 @@ impl Asked<'_> {
                 let what = self.about(subject);
                 return vec![format!("`{}` multiplies matrices, and {what} has no `gemm`", named.text)];
             }
-            return joined(groups.iter().map(|ops| self.of_product(named, ops)).collect());
+            return joined(groups.len(), groups.iter().map(|ops| self.of_product(named, ops)));
         }
         let moving = named.moving();
         if moving.is_empty() {
@@ -110,10 +110,9 @@ impl Asked<'_> {
         }
         let ends = self.ends_of(&moving);
         let groups = self.groups(subject, |op| moved(op).is_some_and(|own| ends.contains(&own)));
-        let mut answers: Vec<Vec<String>> =
-            groups.iter().map(|ops| self.of_copy(&named.text, &moving, ops)).collect();
-        answers.extend(self.not_moved(&format!("`{}`", named.text), &ends, subject));
-        if answers.is_empty() {
+        let others = self.not_moved(&format!("`{}`", named.text), &ends, subject);
+        let number = groups.len() + others.len();
+        if number == 0 {
             let ways: Vec<String> =
                 ends.iter().map(|[from, to]| format!("{} to {} memory", from.name(), to.name())).collect();
             let what = self.about(subject);
@@ -123,7 +122,7 @@ impl Asked<'_> {
                 ways.join(" or ")
             )];
         }
-        joined(answers)
+        joined(number, groups.iter().map(|ops| self.of_copy(&named.text, &moving, ops)).chain(others))
     }
 
     /// Names the subject of a question.
@@ -188,7 +187,16 @@ impl Asked<'_> {
         let used = match self.choice(op.id) {
             Some(Choice::Copy(copy)) => Some((copy.row.get().name.as_str(), copy.reason.text.as_str())),
             Some(Choice::Bulk(bulk)) => Some((bulk.row.get().name.as_str(), bulk.reason.text.as_str())),
-            _ => None,
+            Some(
+                Choice::Gemm(_)
+                | Choice::Convert(_)
+                | Choice::Map(_)
+                | Choice::Reduce(_)
+                | Choice::Rearrange(_)
+                | Choice::Slice(_)
+                | Choice::Scan(_),
+            )
+            | None => None,
         };
         if let Some((row, why)) = used.filter(|(row, _)| rows.contains(*row)) {
             lines.push(format!("  it uses `{row}`: {why}"));
@@ -215,16 +223,15 @@ impl Asked<'_> {
         {
             return Some(why);
         }
-        match &op.kind {
-            OpKind::CopyAsync { signal: None, .. } if is_bulk => Some(
+        if is_bulk {
+            let joins_a_group = matches!(op.kind, OpKind::CopyAsync { signal: None, .. });
+            return joins_a_group.then(|| {
                 "this copy joins a group, and bulk copies signal a pipeline: `copy_async(…, signal: pipe)` in a stage of a `pipeline`"
-                    .to_owned(),
-            ),
-            OpKind::Store { .. } if !is_bulk => {
-                Some("an asynchronous store is a bulk copy; `copy` goes through registers".to_owned())
-            }
-            _ => None,
+                    .to_owned()
+            });
         }
+        matches!(op.kind, OpKind::Store { .. })
+            .then(|| "an asynchronous store is a bulk copy; `copy` goes through registers".to_owned())
     }
 
     /// Answers about operations that only other statements would let the instructions make: synchronous copies, and operands that a
@@ -296,7 +303,7 @@ impl Asked<'_> {
         if asked.is_empty() {
             return vec![format!("all copies of {} move {bytes} B or more at once", self.about(subject))];
         }
-        joined(asked.into_iter().map(|ops| self.width_of(bytes, ops)).collect())
+        joined(asked.len(), asked.iter().map(|ops| self.width_of(bytes, ops)))
     }
 
     fn width_of(&self, bytes: u32, ops: &[&Op]) -> Vec<String> {
@@ -334,7 +341,16 @@ impl Asked<'_> {
                     bulk.reason.text
                 ));
             }
-            _ => {
+            Some(
+                Choice::Gemm(_)
+                | Choice::Convert(_)
+                | Choice::Map(_)
+                | Choice::Reduce(_)
+                | Choice::Rearrange(_)
+                | Choice::Slice(_)
+                | Choice::Scan(_),
+            )
+            | None => {
                 let text = instruction_text(self.program(), &self.solved.solution, op);
                 lines.extend(text.map(|(text, _)| format!("  {text}")));
             }
@@ -345,12 +361,12 @@ impl Asked<'_> {
 
 /// Returns the memories between which an operation moves a tile; `None` if it is no copy.
 fn moved(op: &Op) -> Option<[Space; 2]> {
-    match &op.kind {
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
-            Some([src.base.space(), dst.base.space()])
-        }
-        _ => None,
-    }
+    let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. }) =
+        &op.kind
+    else {
+        return None;
+    };
+    Some([src.base.space(), dst.base.space()])
 }
 
 fn is_shared(view: &View) -> bool {

@@ -9,7 +9,7 @@ use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, TensorId, TensorKind, layout
 
 use super::question::Wanted;
 use super::{Asked, Subject, joined};
-use crate::assists::{layout_of, with_pins};
+use crate::widths::{layout_of, with_pins};
 
 impl Asked<'_> {
     /// Answers why a tensor has another layout.
@@ -73,7 +73,7 @@ impl Asked<'_> {
                 ),
             });
         }
-        Ok(joined(shared.iter().map(|id| self.swizzles_of(*id, wanted)).collect()))
+        Ok(joined(shared.len(), shared.iter().map(|id| self.swizzles_of(*id, wanted))))
     }
 
     fn swizzles_of(&self, id: TensorId, wanted: Option<Wanted>) -> Vec<String> {
@@ -145,7 +145,7 @@ impl Asked<'_> {
         let ends = BTreeSet::from([[Space::Global, Space::Shared], [Space::Shared, Space::Global]]);
         let others = if groups.is_empty() { self.not_moved("boxes", &ends, subject) } else { Vec::new() };
         if !others.is_empty() {
-            return joined(others);
+            return joined(others.len(), others.into_iter());
         }
         if groups.is_empty() {
             return vec![format!(
@@ -153,7 +153,7 @@ impl Asked<'_> {
                 self.about(subject)
             )];
         }
-        joined(groups.iter().map(|ops| self.boxes_of(wanted, ops)).collect())
+        joined(groups.len(), groups.iter().map(|ops| self.boxes_of(wanted, ops)))
     }
 
     fn boxes_of(&self, wanted: Option<&[u32]>, ops: &[&Op]) -> Vec<String> {
@@ -178,10 +178,11 @@ impl Asked<'_> {
                 mode.of_elements(bits).filter(|found| !own.is_some_and(|own| own.permutes_as(*found)));
             let Some(swizzle) = swizzle else { continue };
             let solved = self.wishing(&self.in_boxes(ops, Some((tensor, swizzle))));
-            let made = match solved.as_ref().ok().and_then(|solved| solved.solution.choices.get(&op.id)) {
-                Some(Choice::Bulk(bulk)) => Some(bulk),
-                _ => None,
-            };
+            let choice = solved.as_ref().ok().and_then(|solved| solved.solution.choices.get(&op.id));
+            let made = choice.and_then(|choice| {
+                let Choice::Bulk(bulk) = choice else { return None };
+                Some(bulk)
+            });
             let what = match made {
                 Some(bulk) => format!("{} under {}", boxes_text(bulk, count(&shape, bulk)), mode.phrase()),
                 None => format!("boxes under {}", mode.phrase()),

@@ -16,7 +16,7 @@ impl Asked<'_> {
         if groups.is_empty() {
             return vec![format!("{} has no `gemm`: nothing else arranges warps", self.about(subject))];
         }
-        joined(groups.iter().map(|ops| self.warps_of(wanted, ops)).collect())
+        joined(groups.len(), groups.iter().map(|ops| self.warps_of(wanted, ops)))
     }
 
     fn warps_of(&self, wanted: Option<[i64; 3]>, ops: &[&Op]) -> Vec<String> {

@@ -10,9 +10,9 @@ use hx_syntax::ast;
 
 use super::Reporter;
 use crate::{
-    Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map, collect,
-    file_items, fn_signature, imports, infer_body, item_range, kernel_signature, signature_source_map,
-    top_level_pats,
+    Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map,
+    collect, file_items, fn_signature, imports, infer_body, item_range, kernel_signature,
+    signature_source_map, top_level_pats,
 };
 
 pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
@@ -84,12 +84,16 @@ fn accept(at: &Reporter<'_>, range: TextRange, args: &[Option<String>], out: &mu
             at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, range, "found an empty reason in `#[accept(…)]`")
         }
         Some(code) => {
-            let message = format!("`{name}` is no performance note: its severity is {}", code.severity.as_str());
+            let message =
+                format!("`{name}` is no performance note: its severity is {}", code.severity.as_str());
             at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, range, message)
         }
         None => {
-            let found =
-                at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, range, format!("no performance note is called `{name}`"));
+            let found = at.diagnostic(
+                &codes::UNKNOWN_ATTRIBUTE,
+                range,
+                format!("no performance note is called `{name}`"),
+            );
             let notes = all_codes().filter(|code| code.severity == Severity::Performance);
             match nearest(name, notes.flat_map(|code| [code.name, code.id])) {
                 Some(near) => found.help(format!("`{near}` is one")),

@@ -8,7 +8,7 @@ use hx_dtype::{DType, Operator};
 use hx_hir::{Builtin, CommonFn, HostFn, LayoutFn, MathFn};
 
 use super::args::Args;
-use super::{Session, bits, layouts};
+use super::{Session, bits, layouts, operators};
 use crate::archive::{self, Archive};
 use crate::arith::{self, Binary, Unary, floor_div};
 use crate::compare::{Mismatch, Tolerance, assert_close, assert_equal};
@@ -223,7 +223,7 @@ fn unary_of(function: MathFn) -> Result<Unary, Operator> {
 fn unary(op: Unary, args: &mut Args) -> HostResult<Value> {
     let x = args.required("x")?;
     match op {
-        Unary::Floor => match each(&x, Each::Floor) {
+        Unary::Floor => match operators::each(&x, Each::Floor) {
             Some(later) => Ok(later),
             None => arith::unary(op, &x.dense()?).map(Value::from_dense),
         },
@@ -359,12 +359,6 @@ fn fma(a: &Dense, b: &Dense, c: &Dense) -> HostResult<Value> {
     Ok(Value::from_dense(Dense { shape, data: Numbers::Float(values) }))
 }
 
-/// Returns the tensor of `step` of each element, unmade like `x`. `None` if the elements of `x` are made, or the step needs them.
-pub(super) fn each(x: &Value, step: Each) -> Option<Value> {
-    let Value::Tensor(x) = x else { return None };
-    x.own_recipe()?.then(step).map(|recipe| Value::Tensor(Tensor::from_recipe(recipe)))
-}
-
 /// Converts a value to `dtype` as kernels do ([`convert_float`], [`convert_int`]). A tensor or list becomes a tensor, a number
 /// stays a number.
 ///
@@ -376,7 +370,7 @@ fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
         Value::Float(x) => Ok(number(convert_float(dtype, *x))),
         Value::Int(i) => Ok(number(convert_int(dtype, *i))),
         Value::Bool(b) => Ok(number(convert_int(dtype, i64::from(*b)))),
-        other => match each(other, Each::Convert(dtype)) {
+        other => match operators::each(other, Each::Convert(dtype)) {
             Some(later) => Ok(later),
             None => other.tensor()?.cast(dtype).map(Value::Tensor),
         },
@@ -524,7 +518,7 @@ fn equal(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
     if let (Ok(x), Ok(y)) = (x.tensor(), y.tensor()) {
         return compared(session, (&x, &y), assert_equal(&x, &y));
     }
-    if super::operators::same(&x, &y)? {
+    if operators::same(&x, &y)? {
         return Ok(Value::Unit);
     }
     Err(HostError::new(&codes::ASSERTION_FAILED, "the values are not equal")

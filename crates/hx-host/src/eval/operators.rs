@@ -10,6 +10,7 @@ use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::matmul::matmul;
 use crate::recipe::Each;
+use crate::tensor::Tensor;
 use crate::value::Value;
 
 impl Frame<'_, '_> {
@@ -71,12 +72,18 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
     }
 }
 
+/// Returns the tensor of `step` of each element, unmade like `x`. `None` if the elements of `x` are made, or the step needs them.
+pub(super) fn each(x: &Value, step: Each) -> Option<Value> {
+    let Value::Tensor(x) = x else { return None };
+    x.own_recipe()?.then(step).map(|recipe| Value::Tensor(Tensor::from_recipe(recipe)))
+}
+
 /// Returns the product of a tensor of unmade floats and a number, unmade too.
 fn scaled(a: &Value, b: &Value) -> Option<Value> {
     match (a, b) {
         (x @ Value::Tensor(_), factor @ (Value::Float(_) | Value::Int(_)))
         | (factor @ (Value::Float(_) | Value::Int(_)), x @ Value::Tensor(_)) => {
-            super::builtins::each(x, Each::Scale(factor.float().ok()?))
+            each(x, Each::Scale(factor.float().ok()?))
         }
         _ => None,
     }

@@ -13,7 +13,6 @@ use hx_worker::{Arg, Buffer, CompileJob, Compiled, Launch, Step};
 
 use super::Launcher;
 use super::internal;
-use super::resident::Memory;
 use crate::machine::{Cuda, Gpu, Machine};
 
 /// The CUDA text of the kernels.
@@ -119,7 +118,7 @@ impl Elements {
 }
 
 impl Launcher<'_> {
-    /// Makes the elements of a recipe in an allocation of their size.
+    /// Makes the elements of a recipe in an allocation of their size. `code` is that of the kernels, once it was needed.
     ///
     /// # Errors
     /// If the kernels cannot be compiled, or the worker fails.
@@ -128,7 +127,7 @@ impl Launcher<'_> {
         gpu: &Gpu,
         recipe: &Recipe,
         buffer: Buffer,
-        memory: &mut Memory,
+        code: &mut Option<Compiled>,
     ) -> Result<(), LaunchError> {
         let cancelled = || self.stopped();
         let limits = self.limits(&cancelled);
@@ -145,13 +144,13 @@ impl Launcher<'_> {
             return worker.upload(buffer, 0, &bytes, &limits).map_err(|e| self.worker_error(&e));
         };
         match recipe.draw() {
-            Draw::Normal { .. } => self.make_normal(gpu, recipe.len() as u64, &plan, buffer, memory),
+            Draw::Normal { .. } => self.make_normal(gpu, recipe.len() as u64, &plan, buffer, code),
             Draw::Uniform { .. } | Draw::Repeated { .. } => {
                 let each = (8 / u64::from(recipe.dtype().bits())).max(1);
                 let blocks = (recipe.len() as u64).div_ceil(each).div_ceil(u64::from(THREADS));
                 let args = vec![at(buffer), value(&plan)];
                 // A thread that makes one element has little to do besides: each block of the stream is made again for it.
-                self.run_data(gpu, memory, "make_uniform", blocks.min(1 << 20), args)
+                self.run_data(gpu, code, "make_uniform", blocks.min(1 << 20), args)
             }
         }
     }
@@ -163,7 +162,7 @@ impl Launcher<'_> {
         count: u64,
         plan: &[u64],
         buffer: Buffer,
-        memory: &mut Memory,
+        code: &mut Option<Compiled>,
     ) -> Result<(), LaunchError> {
         let pairs = count.div_ceil(2);
         // A point of the square lies in the disc with probability π/4. With the margin, a second attempt is hardly ever needed.
@@ -171,7 +170,7 @@ impl Launcher<'_> {
         let mut blocks = ((likely + 8.0 * likely.sqrt()) as u64 + 1).div_ceil(CANDIDATES);
         loop {
             let counts = self.allocate(gpu, 8 * (blocks + 1))?;
-            let attempt = self.attempt_normal(gpu, (blocks, pairs), plan, (counts, buffer), memory);
+            let attempt = self.attempt_normal(gpu, (blocks, pairs), plan, (counts, buffer), code);
             self.free(gpu, counts)?;
             if attempt? {
                 return Ok(());
@@ -187,17 +186,17 @@ impl Launcher<'_> {
         (blocks, pairs): (u64, u64),
         plan: &[u64],
         (counts, buffer): (Buffer, Buffer),
-        memory: &mut Memory,
+        code: &mut Option<Compiled>,
     ) -> Result<bool, LaunchError> {
-        self.run_data(gpu, memory, "count_normal", blocks, vec![at(counts), value(plan)])?;
-        self.run_data(gpu, memory, "sum_counts", 1, vec![at(counts), value(&[blocks])])?;
+        self.run_data(gpu, code, "count_normal", blocks, vec![at(counts), value(plan)])?;
+        self.run_data(gpu, code, "sum_counts", 1, vec![at(counts), value(&[blocks])])?;
         let total = self.fetch(gpu, counts, 8 * blocks, 8)?;
         let total = total.try_into().map_or(0, u64::from_le_bytes);
         if total < pairs {
             return Ok(false);
         }
         let args = vec![at(buffer), at(counts), value(plan)];
-        self.run_data(gpu, memory, "make_normal", blocks, args).map(|()| true)
+        self.run_data(gpu, code, "make_normal", blocks, args).map(|()| true)
     }
 
     /// Returns the largest difference of `x` from `y`, which have the same type and number of elements. `None` if the host has to
@@ -211,7 +210,7 @@ impl Launcher<'_> {
         gpu: &Gpu,
         x: Elements,
         y: Elements,
-        memory: &mut Memory,
+        code: &mut Option<Compiled>,
     ) -> Result<Option<Difference>, LaunchError> {
         let Elements { dtype, count, .. } = y;
         if count == 0 || (dtype.class() != Class::Float && dtype.bits() > 32) {
@@ -219,7 +218,7 @@ impl Launcher<'_> {
         }
         let blocks = count.div_ceil(u64::from(THREADS)).min(BLOCKS);
         let sums = self.allocate(gpu, 3 * 8 * blocks)?;
-        let found = self.apart_by(gpu, (x, y), (blocks, sums), memory);
+        let found = self.apart_by(gpu, (x, y), (blocks, sums), code);
         self.free(gpu, sums)?;
         found
     }
@@ -229,7 +228,7 @@ impl Launcher<'_> {
         gpu: &Gpu,
         (x, y): (Elements, Elements),
         (blocks, sums): (u64, Buffer),
-        memory: &mut Memory,
+        code: &mut Option<Compiled>,
     ) -> Result<Option<Difference>, LaunchError> {
         let Elements { dtype, count, .. } = y;
         let ty = type_word(dtype);
@@ -242,7 +241,7 @@ impl Launcher<'_> {
         // Types below 8 bits have no pattern of memory never written.
         let args =
             vec![y.arg(), at(sums), value(&[ty]), value(&[count]), value(&[poison.unwrap_or(u64::MAX)])];
-        self.run_data(gpu, memory, "survey", blocks, args)?;
+        self.run_data(gpu, code, "survey", blocks, args)?;
         let surveyed = numbers(gpu, 3)?;
         let (scale, any) = (larger(&surveyed, 3, 0), larger(&surveyed, 3, 1) > 0.0);
         let all = larger(&surveyed, 3, 2) == 0.0;
@@ -250,12 +249,12 @@ impl Launcher<'_> {
             return Ok(None);
         }
         let args = vec![y.arg(), at(sums), value(&[ty]), value(&[count]), value(&[scale.to_bits()])];
-        self.run_data(gpu, memory, "squares", blocks, args)?;
+        self.run_data(gpu, code, "squares", blocks, args)?;
         let squares = numbers(gpu, 2)?;
         let sum = |at: usize| squares.chunks_exact(2).map(|chunk| chunk[at]).sum::<f64>();
         let rms = if sum(1) == 0.0 { 0.0 } else { scale * (sum(0) / sum(1)).sqrt() };
         let args = vec![x.arg(), y.arg(), at(sums), value(&[ty]), value(&[count]), value(&[rms.to_bits()])];
-        self.run_data(gpu, memory, "differences", blocks, args)?;
+        self.run_data(gpu, code, "differences", blocks, args)?;
         let found = numbers(gpu, 2)?;
         Ok(Some(Difference { absolute: larger(&found, 2, 0), ulps: larger(&found, 2, 1) }))
     }
@@ -280,17 +279,15 @@ impl Launcher<'_> {
     fn run_data(
         &self,
         gpu: &Gpu,
-        memory: &mut Memory,
+        code: &mut Option<Compiled>,
         symbol: &str,
         blocks: u64,
         args: Vec<Arg<'_>>,
     ) -> Result<(), LaunchError> {
         let blocks = u32::try_from(blocks).map_err(|_| internal(format!("{blocks} blocks of `{symbol}`")))?;
-        if memory.code.is_none() {
-            memory.code = Some(self.data_code(&gpu.cuda)?);
-        }
-        let Some(code) = &memory.code else {
-            return Err(internal("the data kernels have no code".to_owned()));
+        let code = match code {
+            Some(code) => code,
+            None => code.insert(self.data_code(&gpu.cuda)?),
         };
         let launch = Launch {
             device: gpu.info.ordinal,

@@ -12,14 +12,13 @@ use std::collections::BTreeMap;
 use hx_compile::thread_program;
 use hx_dtype::packed_bytes;
 use hx_host::compare::{Difference, difference};
-use hx_host::device::{GemmRequest, Kept, LaunchError, Step};
+use hx_host::device::{GemmRequest, Kept, LaunchError};
 use hx_host::{HostResult, HostTensor, Life, Tensor};
 use hx_worker::{Buffer, Compiled};
 
 use super::cuda::{cuda_text, grid_of};
 use super::data::Elements;
 use super::instance::Checked;
-use super::time::Planned;
 use super::{Bound, BoundParam, BoundTensor, Launcher, internal, stopped_at};
 use crate::machine::Gpu;
 
@@ -272,7 +271,7 @@ impl<'a> Launcher<'a> {
         let held = Held { buffer, version: tensor.version(), life: Some(tensor.life()) };
         memory.held.insert(key, held);
         match (recipe, bytes) {
-            (Some(recipe), _) => self.make(gpu, &recipe, buffer, memory)?,
+            (Some(recipe), _) => self.make(gpu, &recipe, buffer, &mut memory.code)?,
             (None, bytes) => self.upload(gpu, buffer, &bytes.unwrap_or_default())?,
         }
         Ok((buffer, offset))
@@ -299,28 +298,14 @@ impl<'a> Launcher<'a> {
         Ok(buffer)
     }
 
-    /// After timed runs: gives the tensors that they wrote the contents from before, and frees what only the runs needed.
+    /// After timed runs: gives the tensors that they wrote, by [`Tensor::buffer_id`], the contents from before, and frees what
+    /// only the runs needed.
     pub(super) fn settle(
         &self,
         gpu: &Gpu,
-        works: &[Vec<Step>],
-        planned: &[Vec<Option<Planned<'_>>>],
+        written: &BTreeMap<u64, Tensor>,
         memory: &mut Memory,
     ) -> Result<(), LaunchError> {
-        let mut written: BTreeMap<u64, Tensor> = BTreeMap::new();
-        let mut note = |tensor: &Tensor| drop(written.insert(tensor.buffer_id(), tensor.clone()));
-        for (step, plan) in works.iter().flatten().zip(planned.iter().flatten()) {
-            if let Step::Gemm(request) = step {
-                note(&request.c);
-            }
-            for param in plan.iter().flat_map(|plan| &plan.bound.params) {
-                if let BoundParam::Tensor(tensor) = param
-                    && tensor.mutable
-                {
-                    note(&tensor.tensor);
-                }
-            }
-        }
         let passing = |key: &(Content, usize)| match key {
             (Content::Whole { .. }, 0) => false,
             (Content::Whole { .. } | Content::Span { .. } | Content::Packed { .. }, _) => true,
@@ -329,10 +314,10 @@ impl<'a> Launcher<'a> {
         self.free_if(gpu, memory, |key, _| passing(key))?;
         for (id, tensor) in written {
             if tensor.is_away() {
-                let kept = memory.latest.get(&id).and_then(|number| memory.kept.get(number)).copied();
+                let kept = memory.latest.get(id).and_then(|number| memory.kept.get(number)).copied();
                 let kept = kept.ok_or_else(|| internal("the results of a bench were not kept".to_owned()))?;
-                self.copy(gpu, kept, memory.of(&tensor)?)?;
-            } else if let Some(held) = memory.held.get_mut(&(Content::Whole { buffer: id }, 0)) {
+                self.copy(gpu, kept, memory.of(tensor)?)?;
+            } else if let Some(held) = memory.held.get_mut(&(Content::Whole { buffer: *id }, 0)) {
                 held.version = STALE;
             }
         }
@@ -405,7 +390,7 @@ impl<'a> Launcher<'a> {
         {
             let (dtype, count) = (tensor.dtype(), tensor.len() as u64);
             let of = |buffer| Elements { buffer, offset, dtype, count };
-            if let Some(found) = self.apart(gpu, of(x), of(y), memory)? {
+            if let Some(found) = self.apart(gpu, of(x), of(y), &mut memory.code)? {
                 return Ok(found);
             }
         }

@@ -1,5 +1,7 @@
 //! Times works on a GPU: runs them in turns over tensors in device memory ([`super::resident`]), and returns the samples.
 
+use std::collections::BTreeMap;
+
 use hx_codegen::CudaSource;
 use hx_compile::{Db, Forecast};
 use hx_dtype::{DType, packed_bytes};
@@ -10,7 +12,7 @@ use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, 
 
 use super::cuda::{Memory as Place, arguments, cuda_text, grid_of};
 use super::resident::{Content, Memory};
-use super::{Bound, Chosen, Launcher};
+use super::{Bound, BoundParam, Chosen, Launcher};
 use super::{estimates, internal, peak};
 use crate::machine::Gpu;
 
@@ -34,11 +36,11 @@ impl Default for Timing {
 }
 
 /// A launch that is complete except for its device memory.
-pub(super) struct Planned<'db> {
+struct Planned<'db> {
     source: &'db CudaSource,
     compiled: Compiled,
     grid: [u32; 3],
-    pub bound: Bound,
+    bound: Bound,
     /// The forecast of the launch by the cost model, if it is wanted and known.
     estimated: Option<Forecast>,
     /// The peak of the instruction of the launch's products, if it has any.
@@ -55,7 +57,7 @@ impl<'a> Launcher<'a> {
     ) -> Result<Vec<Times>, LaunchError> {
         let planned = self.planned(gpu, works)?;
         let timed = self.time_planned(gpu, works, &planned, self.timing.plan, memory);
-        let settled = self.settle(gpu, works, &planned, memory);
+        let settled = self.settle(gpu, &written(works, &planned), memory);
         let times = timed?;
         settled.map(|()| times)
     }
@@ -331,6 +333,25 @@ impl<'db> Planned<'db> {
     fn code(&self) -> (&'db CudaSource, &Compiled, [u32; 3]) {
         (self.source, &self.compiled, self.grid)
     }
+}
+
+/// Returns the tensors that works write, by [`Tensor::buffer_id`].
+fn written(works: &[Vec<Step>], planned: &[Vec<Option<Planned<'_>>>]) -> BTreeMap<u64, Tensor> {
+    let mut written = BTreeMap::new();
+    let mut note = |tensor: &Tensor| drop(written.insert(tensor.buffer_id(), tensor.clone()));
+    for (step, plan) in works.iter().flatten().zip(planned.iter().flatten()) {
+        if let Step::Gemm(request) = step {
+            note(&request.c);
+        }
+        for param in plan.iter().flat_map(|plan| &plan.bound.params) {
+            if let BoundParam::Tensor(tensor) = param
+                && tensor.mutable
+            {
+                note(&tensor.tensor);
+            }
+        }
+    }
+    written
 }
 
 /// Returns the peak of the slowest instruction.

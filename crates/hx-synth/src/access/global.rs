@@ -308,11 +308,7 @@ fn plural(n: i64) -> &'static str {
 /// what is known of the strides, the starts and the pointer, and the fact that sets this limit. `None` for other operations. The layouts
 /// on the other side may allow less.
 pub fn aligned_bytes(program: &TileProgram, op: &Op) -> Option<(u32, String)> {
-    let memory = match (&op.kind, Transfer::of(op)) {
-        (OpKind::CopyAsync { src, .. }, _) => src,
-        (_, Some(transfer)) => transfer.memory,
-        _ => return None,
-    };
+    let memory = if let OpKind::CopyAsync { src, .. } = &op.kind { src } else { Transfer::of(op)?.memory };
     let param = param_of(program, memory)?;
     let Alignment { elements, limit, .. } = alignment(program, memory, param);
     let bytes = elements.saturating_mul(i64::from(param.dtype.bits())) / 8;

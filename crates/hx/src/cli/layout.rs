@@ -88,8 +88,8 @@ pub(crate) struct WhyArgs {
     #[arg(long)]
     pub candidates: bool,
     /// Say why the solution is not another one, for the operations that touch TENSOR, which may be a parameter here: an instruction
-    /// (`wgmma`, `tma.load`), an access width (`16B`), a layout, `swizzle` or `64B swizzle`, `box`, `warps [4, 2]`, `5 stages`,
-    /// `split`, `NAME=VALUE`, the number of a candidate. Any other word lists what can be asked about this kernel.
+    /// by name, an access width (`16B`), a layout, `swizzle` or `64B swizzle`, `box`, `warps [4, 2]`, `5 stages`, `split`,
+    /// `NAME=VALUE`, the number of a candidate. Any other word lists what can be asked about this kernel.
     #[arg(long, value_name = "ALTERNATIVE", conflicts_with = "candidates", allow_hyphen_values = true)]
     pub not: Option<String>,
     /// Follow reasons down to N operations below each tensor; by default to the end for TENSOR, and not at all for the whole kernel.

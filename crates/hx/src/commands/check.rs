@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hx_base::{Diagnostic, Severity};
 use hx_inspect::{EmitError, EmitKind, KernelTimes, Overrides, Setup, emit, parse_override};
+use hx_worker::Limits;
 
 use super::{Loaded, exit_of, load, open_parameter, setup, tuned};
 use crate::Exit;
@@ -51,7 +52,9 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         remarks.iter().for_each(|line| output.remark(line));
     }
     if !is_chosen {
-        found.extend(loaded.files.iter().flat_map(|&file| hx_inspect::known_spills(&loaded.db, file, &setup)));
+        let limits = Limits::within(hx_inspect::COMPILE_LIMIT);
+        let spills = |&file: &_| hx_inspect::known_spills(&loaded.db, file, &setup, &limits);
+        found.extend(loaded.files.iter().flat_map(spills));
         hx_base::sort_diagnostics(&loaded.db, &mut found);
     }
     output.diagnostics(&loaded.db, &found);

@@ -25,6 +25,7 @@ mod tune;
 mod unchecked;
 mod why;
 mod why_not;
+mod why_not_compared;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use hx_base::{Applicability, Diagnostic, Fix, codes};
-use hx_tile::{CopyChoice, Op, OpKind, TensorId};
+use hx_tile::{CopyChoice, Op, OpKind, TensorId, View};
 
 use super::Context;
-use crate::assists::{copy_of, other_widths, written};
 use crate::crowded::crowded;
+use crate::diagnostics::repair::widths::edits;
+use crate::widths::{copy_of, other_widths};
 
 /// Bytes of a bank of shared memory, and of the narrowest access that fills a sector with the lanes of a warp. An access below that is
 /// reported even if no change is known that the estimate prefers.
@@ -63,14 +64,17 @@ impl<'a> Access<'a> {
     }
 }
 
+/// Returns the source and the destination of a copy; `None` for other operations.
+fn sides(op: &Op) -> Option<[&View; 2]> {
+    if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } = &op.kind {
+        return Some([src, dst]);
+    }
+    None
+}
+
 /// Reports whether index tensors pick the elements of a copy.
 fn picks(op: &Op) -> bool {
-    match &op.kind {
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } => {
-            !src.picks().is_empty() || !dst.picks().is_empty()
-        }
-        _ => false,
-    }
+    sides(op).is_some_and(|sides| sides.into_iter().any(|view| !view.picks().is_empty()))
 }
 
 fn note(context: &Context<'_>, op: &Op, access: &Access<'_>) -> Option<Diagnostic> {
@@ -81,10 +85,7 @@ fn note(context: &Context<'_>, op: &Op, access: &Access<'_>) -> Option<Diagnosti
         return None;
     }
     let (file, range) = context.place(op);
-    let (src, dst) = match &op.kind {
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } => (src, dst),
-        _ => return None,
-    };
+    let [src, dst] = sides(op)?;
     let is_load = dst.register().is_some() || matches!(op.kind, OpKind::CopyAsync { .. });
     let (verb, memory) = if is_load { ("read", src) } else { ("written", dst) };
     let name = program.base_name(memory.base);
@@ -133,7 +134,8 @@ fn anchor<'a>(context: &'a Context<'_>, tensor: TensorId) -> Option<&'a Op> {
     let (mut tensor, mut last) = (tensor, None);
     let mut seen = BTreeSet::new();
     while seen.insert(tensor) {
-        let Some(op) = solution.registers.get(&tensor).and_then(|held| program.op(*held.reason.from.first()?))
+        let Some(op) =
+            solution.registers.get(&tensor).and_then(|held| program.op(*held.reason.from.first()?))
         else {
             break;
         };
@@ -162,7 +164,9 @@ fn nearest(context: &Context<'_>, op: &Op, own: u32) -> String {
             width.cycles / context.solved.solution.cost,
             width.change.text(&context.lowered.program)
         ),
-        None => "of the pins and rearrangements of its tensors that were tried, none makes it wider".to_owned(),
+        None => {
+            "of the pins and rearrangements of its tensors that were tried, none makes it wider".to_owned()
+        }
     }
 }
 
@@ -182,12 +186,14 @@ fn wider(context: &Context<'_>, op: &Op, own: u32) -> Option<Wider> {
     for width in better {
         let (old, new) = (now.round(), width.cycles.round());
         let estimate = format!("{} B accesses, estimated cycles {old} → {new}", width.bytes);
-        match written(places, lowered, &width.change) {
+        match edits(places, lowered, &width.change) {
             Some((how, edits)) => {
                 let title = format!("{how}: {estimate}");
                 return Some(Wider::Fix(Fix { title, edits, applicability: Applicability::Verified }));
             }
-            None => help = help.or_else(|| Some(format!("{}: {estimate}", width.change.text(&lowered.program)))),
+            None => {
+                help = help.or_else(|| Some(format!("{}: {estimate}", width.change.text(&lowered.program))))
+            }
         }
     }
     help.map(Wider::Help)

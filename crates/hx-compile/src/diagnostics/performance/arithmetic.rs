@@ -117,11 +117,16 @@ fn note(
             "`{name}(a, b)` for `a / b`; for one divisor of many values, `let r = 1.0 / b;` and `a * r`"
         ),
         Operator::Pow => {
-            format!("products for a constant whole power; otherwise `{name}(x, y)` for `pow(x, y)`, if no `x` is negative")
+            format!(
+                "products for a constant whole power; otherwise `{name}(x, y)` for `pow(x, y)`, if no `x` is negative"
+            )
         }
         _ => format!("`{name}(x)` for `{operator}(x)`"),
     };
-    context.called(op, found.help(help).note("the functions of `std::math` take and give f32: `cast` around them"))
+    context.called(
+        op,
+        found.help(help).note("the functions of `std::math` take and give f32: `cast` around them"),
+    )
 }
 
 /// Returns the fix that calls the approximation, if the text of the operation has the operator once, on numbers of f32.
@@ -133,24 +138,26 @@ fn replaced(context: &Context<'_>, op: &Op, approximation: &Approximation) -> Op
     }
     let mut operators = Vec::new();
     map.value.operators(&mut operators);
-    let is_single = |(operator, dtype): &(Operator, DType)| *operator == approximation.operator && *dtype == DType::F32;
+    let is_single =
+        |(operator, dtype): &(Operator, DType)| *operator == approximation.operator && *dtype == DType::F32;
     if operators.iter().filter(|found| is_single(found)).count() != 1 {
         return None;
     }
     let (file, range) = context.places.op(context.lowered, op.id)?;
     let name = approximation.operator.name();
     let inside = |node: &SyntaxNode| range.contains_range(node.text_range());
-    let found = parse(context.places.db, file).syntax_node().descendants().filter(inside).filter_map(|node| {
-        if let Some(binary) = ast::BinaryExpr::cast(node.clone()) {
-            let sign = binary.op_kind().is_some_and(|op| op == ast::BinaryOp::Arith(ast::ArithOp::Div));
-            let args = [binary.lhs()?, binary.rhs()?].map(|arg| arg.syntax().text().to_string());
-            return (sign && name == "/").then(|| (binary.syntax().text_range(), args.join(", ")));
-        }
-        let call = ast::CallExpr::cast(node)?;
-        let list = call.arg_list()?.syntax().text().to_string();
-        let args = list.strip_prefix('(')?.strip_suffix(')')?.to_owned();
-        (call.callee()?.syntax().text() == name).then(|| (call.syntax().text_range(), args))
-    });
+    let found =
+        parse(context.places.db, file).syntax_node().descendants().filter(inside).filter_map(|node| {
+            if let Some(binary) = ast::BinaryExpr::cast(node.clone()) {
+                let sign = binary.op_kind().is_some_and(|op| op == ast::BinaryOp::Arith(ast::ArithOp::Div));
+                let args = [binary.lhs()?, binary.rhs()?].map(|arg| arg.syntax().text().to_string());
+                return (sign && name == "/").then(|| (binary.syntax().text_range(), args.join(", ")));
+            }
+            let call = ast::CallExpr::cast(node)?;
+            let list = call.arg_list()?.syntax().text().to_string();
+            let args = list.strip_prefix('(')?.strip_suffix(')')?.to_owned();
+            (call.callee()?.syntax().text() == name).then(|| (call.syntax().text_range(), args))
+        });
     let found: Vec<_> = found.collect();
     let [(at, args)] = found.as_slice() else { return None };
     let text = format!("std::math::{}({args})", approximation.name);
@@ -187,7 +194,8 @@ impl Slow<'_> {
                 let values = counts.into_iter().fold(0.0, f64::max);
                 let position = APPROXIMATIONS.iter().position(|found| found.operator == *operator);
                 let is_single = *dtype == DType::F32 || own == Some(*dtype);
-                if let (Some(position), Some(dtype), true) = (position, own, is_single && !is_cheap(*operator, args))
+                if let (Some(position), Some(dtype), true) =
+                    (position, own, is_single && !is_cheap(*operator, args))
                 {
                     let entry = self.counts.entry(position).or_insert((0.0, dtype));
                     entry.0 += values;
@@ -229,25 +237,7 @@ fn rounds(program: &TileProgram, tensor: TensorId, open: &mut Vec<TensorId>) -> 
             continue;
         }
         used = true;
-        let to = match &op.kind {
-            OpKind::Cast { dst, .. } => {
-                let dtype = program.tensor(*dst).dtype;
-                Some(dtype).filter(|dtype| dtype.is_float() && dtype.bits() <= COARSE)
-            }
-            OpKind::Map(map) => {
-                let end = rounds(program, map.dst, open);
-                let mut all = true;
-                let mut found = None;
-                inputs(&map.value, end, &mut |index, coarse| {
-                    if map.inputs[index as usize] == tensor {
-                        all &= coarse.is_some();
-                        found = coarse.or(found);
-                    }
-                });
-                found.filter(|_| all)
-            }
-            _ => None,
-        };
+        let to = rounded_by(program, op, tensor, open);
         if to.is_none() {
             open.pop();
             return None;
@@ -256,6 +246,24 @@ fn rounds(program: &TileProgram, tensor: TensorId, open: &mut Vec<TensorId>) -> 
     }
     open.pop();
     coarse.filter(|_| used)
+}
+
+/// Returns the coarse type to which an operation rounds its use of a tensor; `None` if it uses the tensor as it is.
+fn rounded_by(program: &TileProgram, op: &Op, tensor: TensorId, open: &mut Vec<TensorId>) -> Option<DType> {
+    if let OpKind::Cast { dst, .. } = &op.kind {
+        let dtype = program.tensor(*dst).dtype;
+        return Some(dtype).filter(|dtype| dtype.is_float() && dtype.bits() <= COARSE);
+    }
+    let OpKind::Map(map) = &op.kind else { return None };
+    let end = rounds(program, map.dst, open);
+    let (mut all, mut found) = (true, None);
+    inputs(&map.value, end, &mut |index, coarse| {
+        if map.inputs[index as usize] == tensor {
+            all &= coarse.is_some();
+            found = coarse.or(found);
+        }
+    });
+    found.filter(|_| all)
 }
 
 /// Calls `found` for each input of an expression whose value is rounded to `coarse`, with the type to which that input's part in the

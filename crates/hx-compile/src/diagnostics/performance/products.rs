@@ -111,11 +111,9 @@ fn operand_loads(context: &Context<'_>, op: &Op) -> Vec<OpId> {
     let program = &context.lowered.program;
     let Some(OpKind::Gemm { a, b, .. }) = program.op(op.id).map(|op| &op.kind) else { return Vec::new() };
     let operands: Vec<_> = [a, b].into_iter().filter_map(|operand| operand.view.base.register()).collect();
-    let is_load = |op: &Op| match &op.kind {
-        OpKind::Copy { src, dst } => {
-            src.base.shared().is_some() && dst.register().is_some_and(|tensor| operands.contains(&tensor))
-        }
-        _ => false,
+    let is_load = |op: &Op| {
+        let OpKind::Copy { src, dst } = &op.kind else { return false };
+        src.base.shared().is_some() && dst.register().is_some_and(|tensor| operands.contains(&tensor))
     };
     program.ops(1.0).into_iter().filter(|(op, _)| is_load(op)).map(|(op, _)| op.id).collect()
 }
@@ -143,8 +141,7 @@ fn note(
 /// extents are in the way that are parameters, and no other value is better.
 fn changed(context: &Context<'_>, op: &Op, rules: &[Rule], found: Diagnostic) -> Option<Diagnostic> {
     let args = &context.lowered.sources.args;
-    let is_parameter =
-        |rule: &Rule| matches!(rule, Rule::Extent { found, .. } if args.values().any(|value| *value == CtValue::Int(*found)));
+    let is_parameter = |rule: &Rule| matches!(rule, Rule::Extent { found, .. } if args.values().any(|value| *value == CtValue::Int(*found)));
     if rules.iter().any(is_parameter) {
         let (value, times) = other_extent(context, op, rules)?;
         let estimate = format!("{times:.2} of the estimated cycles for as much work");
@@ -167,10 +164,15 @@ fn advice(rule: &Rule) -> Option<String> {
             let nearest = fitting().max_by_key(|dtype| (*dtype == DType::Tf32, dtype.bits()))?;
             format!("operands of `{nearest}`, which are `cast` before they are copied to shared memory")
         }
-        Rule::Accumulator { .. } | Rule::Form { .. } | Rule::Registers { .. } | Rule::Batch { .. } => return None,
+        Rule::Accumulator { .. } | Rule::Form { .. } | Rule::Registers { .. } | Rule::Batch { .. } => {
+            return None;
+        }
         Rule::Threads { together, .. } => format!("a multiple of {together} threads"),
         Rule::Extent { step, found, .. } => {
-            format!("a tile of {} instead of {found}: elements past the edges are zeros", (found + step - 1) / step * step)
+            format!(
+                "a tile of {} instead of {found}: elements past the edges are zeros",
+                (found + step - 1) / step * step
+            )
         }
         Rule::Warps { .. } => "leave `warps:` to the compiler".to_owned(),
         Rule::InRegisters { tensor, .. } => {
@@ -186,10 +188,13 @@ fn advice(rule: &Rule) -> Option<String> {
 /// for as much work is the lowest, and that estimate relative to the present one; `None` if none lowers it.
 fn other_extent(context: &Context<'_>, op: &Op, rules: &[Rule]) -> Option<(OtherValue, f64)> {
     let (db, instance) = (context.places.db, context.places.instance);
-    let steps: Vec<(i64, i64)> = rules.iter().filter_map(|rule| match rule {
-        Rule::Extent { found, step, .. } => Some((*found, *step)),
-        _ => None,
-    }).collect();
+    let steps: Vec<(i64, i64)> = rules
+        .iter()
+        .filter_map(|rule| match rule {
+            Rule::Extent { found, step, .. } => Some((*found, *step)),
+            _ => None,
+        })
+        .collect();
     let now = for_work(context.solved, &context.lowered.program, op)?;
     let mut best: Option<(OtherValue, f64)> = None;
     for (name, value) in &context.lowered.sources.args {
@@ -198,15 +203,10 @@ fn other_extent(context: &Context<'_>, op: &Op, rules: &[Rule]) -> Option<(Other
         for new in sizes(old, *step) {
             let other = with_value(db, instance, name, new);
             let (Ok(lowered), Ok(solved)) = (tile_program(db, other), solved(db, other)) else { continue };
-            let is_better_row = match (
-                solved.solution.choices.get(&op.id),
-                context.solved.solution.choices.get(&op.id),
-            ) {
-                (Some(Choice::Gemm(new)), Some(Choice::Gemm(old))) => {
-                    is_better(&lowered.program, new.row.get(), old.row.get())
-                }
-                _ => false,
-            };
+            let row = |solved: &Solved| Some(solved.solution.choices.get(&op.id)?.gemm()?.row.get());
+            let is_better_row = row(solved)
+                .zip(row(context.solved))
+                .is_some_and(|(new, old)| is_better(&lowered.program, new, old));
             let works = is_better_row && crowded(solved).is_none() && instance_errors(db, other).is_empty();
             let Some(then) = for_work(solved, &lowered.program, op).filter(|_| works) else { continue };
             let times = then / now;

@@ -41,11 +41,9 @@ fn note(context: &Context<'_>, op: &Op, choice: &GemmChoice, times: i64) -> Diag
     let message = format!("the {kind} computes this product {times} times");
     let row = choice.row.get();
     let [m, n, _] = row.shape;
-    let tile = program.op(op.id).and_then(|op| match &op.kind {
-        OpKind::Gemm { c, .. } => Some(program.tensor(*c).shape.clone()),
-        _ => None,
-    });
-    let extents = tile.unwrap_or_default().iter().map(i64::to_string).collect::<Vec<_>>().join(" × ");
+    let tile =
+        if let OpKind::Gemm { c, .. } = &op.kind { program.tensor(*c).shape.clone() } else { Vec::new() };
+    let extents = tile.iter().map(i64::to_string).collect::<Vec<_>>().join(" × ");
     let found = Diagnostic::new(&codes::REPEATED_WORK, file, range, message).note(format!(
         "`{}` computes {m} × {n} results by {} threads; the {} threads of the {kind} do not divide the {extents} results of this product",
         row.name, row.threads, scope.threads
@@ -77,7 +75,9 @@ fn divided(context: &Context<'_>, op: &Op, choice: &GemmChoice, found: Diagnosti
     let text = program.warps_text(*c, warps);
     let times = cycles / now;
     match times < 1.0 {
-        true => found.help(format!("`warps: {text}` divides the work and takes {times:.2} times the estimated cycles")),
+        true => found.help(format!(
+            "`warps: {text}` divides the work and takes {times:.2} times the estimated cycles"
+        )),
         false => found.note(format!(
             "`warps: {text}` divides the work and takes {times:.2} times the estimated cycles"
         )),

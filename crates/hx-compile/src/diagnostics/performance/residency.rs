@@ -66,12 +66,14 @@ fn streaming_cycles(solved: &Solved) -> f64 {
         let bits = program.base_dtype(view.base).map_or(0, |dtype| dtype.bits());
         elements as f64 * f64::from(bits) / 8.0
     };
-    let of = |(op, trips): (&Op, f64)| match &op.kind {
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. } => {
-            let global = [src, dst].into_iter().filter(|view| view.base.param().is_some());
-            global.map(bytes).sum::<f64>() * trips
-        }
-        _ => 0.0,
+    let of = |(op, trips): (&Op, f64)| {
+        let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. }) =
+            &op.kind
+        else {
+            return 0.0;
+        };
+        let global = [src, dst].into_iter().filter(|view| view.base.param().is_some());
+        global.map(bytes).sum::<f64>() * trips
     };
     let costs = program.target.costs();
     ops.into_iter().map(of).sum::<f64>() * f64::from(costs.multiprocessors) / costs.dram_bytes
@@ -85,7 +87,9 @@ fn has_work_of(one: &TileProgram, other: &TileProgram) -> bool {
         let of = |((op, trips), (_, twice)): ((&Op, f64), (&Op, f64))| {
             let shape = |access: &Access<'_>| match access.region {
                 Region::View(view) => view.shape(),
-                Region::Whole(base) => base.tensor().map_or_else(Vec::new, |id| program.tensor(id).shape.clone()),
+                Region::Whole(base) => {
+                    base.tensor().map_or_else(Vec::new, |id| program.tensor(id).shape.clone())
+                }
                 Region::Table(_) => Vec::new(),
             };
             let shapes = op.kind.description().accesses.iter().map(shape).collect();
