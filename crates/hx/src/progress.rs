@@ -13,11 +13,13 @@ pub(crate) struct Progress<'o> {
     output: &'o Output,
     /// The stage, and its line if it is drawn.
     now: Mutex<Option<(String, ProgressBar)>>,
+    /// The last stage that was written as a line of its own.
+    told: Mutex<Option<String>>,
 }
 
 impl<'o> Progress<'o> {
     pub(crate) fn new(output: &'o Output) -> Progress<'o> {
-        Progress { output, now: Mutex::default() }
+        Progress { output, now: Mutex::default(), told: Mutex::default() }
     }
 
     /// Shows that `done` of the `of` steps of a stage are done.
@@ -27,8 +29,11 @@ impl<'o> Progress<'o> {
             if let Some((_, line)) = now.take() {
                 line.finish_and_clear();
             }
-            if !self.output.draws() {
+            let mut told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            // Results stand between the lines of a stage, which is told once.
+            if !self.output.draws() && told.as_deref() != Some(stage) {
                 self.output.remark(&format!("{stage} {of}"));
+                *told = Some(stage.to_owned());
             }
             let line = if self.output.draws() { ProgressBar::new(of as u64) } else { ProgressBar::hidden() };
             // The template is a constant with known names, so it always parses.
