@@ -176,6 +176,7 @@ fn assertion(comment: &str) -> Result<Option<Claim>, String> {
         ("instruction", None) => Claim::Instruction(text.to_owned()),
         ("error", None) => finding(Severity::Error, text)?,
         ("warning", None) => finding(Severity::Warning, text)?,
+        ("performance", None) => finding(Severity::Performance, text)?,
         ("note", None) => finding(Severity::Note, text)?,
         ("label", None) => Claim::Label(quoted(text)?),
         ("because", None) => Claim::Because(quoted(text)?),
@@ -183,7 +184,7 @@ fn assertion(comment: &str) -> Result<Option<Claim>, String> {
         ("reason", None) => Claim::Reason(quoted(text)?),
         _ => {
             return Err(format!(
-                "expected an assertion (`error: [HX0301] \"…\"`, `warning: …`, `note: …`, `label: \"…\"`, `because: \"…\"`, \
+                "expected an assertion (`error: [HX0301] \"…\"`, `warning: …`, `performance: …`, `note: …`, `label: \"…\"`, `because: \"…\"`, \
                  `help: \"…\"`, `type: …`, `type(x): …`, `layout: …`, `layout(x): …`, `instruction: …`, `reason: \"…\"`), \
                  found `{comment}`"
             ));

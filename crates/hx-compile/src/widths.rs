@@ -136,6 +136,15 @@ pub(crate) fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: Op
             }
         }
     }
+    // Try to leave its register tensor to this copy alone, by rearranging it for another operation that reads it.
+    for tensor in kind.registers() {
+        for (user, _) in program.ops(1.0) {
+            for (operand, _) in user.kind.inputs().into_iter().filter(|(_, input)| *input == tensor) {
+                let moved = hx_synth::rearranged(program, user.id, operand);
+                attempt(&moved, WidthChange::Rearranged(user.id, tensor));
+            }
+        }
+    }
     // Try the layouts in which copies to and from global memory would be coalesced if nothing else had demands.
     let own_layouts = coalesced_alone(db, program, &found.solution);
     let of_op = |id: &TensorId| kind.tensors().contains(id);
@@ -161,15 +170,6 @@ pub(crate) fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: Op
         let together = solve(db, &hx_synth::staged_loads(program, &narrow));
         if narrow.len() > 1 && together.is_some_and(|together| together.solution.cost < least) {
             attempt(&hx_synth::staged_loads(program, &narrow), WidthChange::Staged(narrow.clone()));
-        }
-    }
-    // Try to leave its register tensor to this copy alone, by rearranging it for another operation that reads it.
-    for tensor in kind.registers() {
-        for (user, _) in program.ops(1.0) {
-            for (operand, _) in user.kind.inputs().into_iter().filter(|(_, input)| *input == tensor) {
-                let moved = hx_synth::rearranged(program, user.id, operand);
-                attempt(&moved, WidthChange::Rearranged(user.id, tensor));
-            }
         }
     }
     widths.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.cycles.total_cmp(&b.cycles)));
