@@ -145,6 +145,6 @@ bench "cross_entropy 8192 × 32768" {
     let loss = empty(f32, [8192]);
     let lse = empty(f32, [8192]);
     let dx = empty(f16, [8192, 32768]);
-    measure bytes 2 * 8192 * 32768 { cross_entropy<BN = 16384>(x, label, loss, lse) }
+    measure bytes 2 * 8192 * 32768 { cross_entropy<BN = 4096>(x, label, loss, lse) }
     measure bytes 2 * 2 * 8192 * 32768 { cross_entropy_backward(x, label, lse, loss, dx) }
 }
