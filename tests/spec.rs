@@ -323,12 +323,12 @@ const F = 1; // instruction(x): ld.global
 // type: int
 "#,
         expect![[r#"
-            2: expected an assertion (`error: [HX0301] "…"`, `warning: …`, `note: …`, `label: "…"`, `because: "…"`, `help: "…"`, `type: …`, `type(x): …`, `layout: …`, `layout(x): …`, `instruction: …`, `reason: "…"`), found `eror: [HX0101]`
+            2: expected an assertion (`error: [HX0301] "…"`, `warning: …`, `performance: …`, `note: …`, `label: "…"`, `because: "…"`, `help: "…"`, `type: …`, `type(x): …`, `layout: …`, `layout(x): …`, `instruction: …`, `reason: "…"`), found `eror: [HX0101]`
             3: expected a code such as `[HX0301]`, found `HX0101`
             4: expected a code, found `HX9999`
             5: expected words in quotes, found `no quotes`
             6: expected words in quotes, found `no quotes`
-            7: expected an assertion (`error: [HX0301] "…"`, `warning: …`, `note: …`, `label: "…"`, `because: "…"`, `help: "…"`, `type: …`, `type(x): …`, `layout: …`, `layout(x): …`, `instruction: …`, `reason: "…"`), found `instruction(x): ld.global`
+            7: expected an assertion (`error: [HX0301] "…"`, `warning: …`, `performance: …`, `note: …`, `label: "…"`, `because: "…"`, `help: "…"`, `type: …`, `type(x): …`, `layout: …`, `layout(x): …`, `instruction: …`, `reason: "…"`), found `instruction(x): ld.global`
             8: expected a line of code below this assertion
         "#]],
     );

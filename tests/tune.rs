@@ -125,12 +125,12 @@ fn attention() {
         &dims,
         expect![[r#"
             15 combinations: 4 need more than the target's 227 KiB of shared memory or its threads, 11 legal, of which 5 are kept
-            BN = 128, GROUPS = 2: 1101982 cycles in 16 waves, tensor cores
-            BN = 160, GROUPS = 2: 1112869 cycles in 16 waves, tensor cores
-            BN = 144, GROUPS = 2: 1118423 cycles in 16 waves, tensor cores
-            BN = 112, GROUPS = 2: 1125802 cycles in 16 waves, tensor cores
-            BN = 176, GROUPS = 2: 1129383 cycles in 16 waves, tensor cores
-            the defaults: GROUPS = 2: 1101982 cycles in 16 waves, tensor cores
+            BN = 128, GROUPS = 2: 576061 cycles in 16 waves, tensor cores
+            BN = 144, GROUPS = 2: 590183 cycles in 16 waves, tensor cores
+            BN = 160, GROUPS = 2: 590585 cycles in 16 waves, tensor cores
+            BN = 192, GROUPS = 2: 593348 cycles in 16 waves, tensor cores
+            BN = 176, GROUPS = 2: 594327 cycles in 16 waves, tensor cores
+            the defaults: GROUPS = 2: 576061 cycles in 16 waves, tensor cores
         "#]],
     );
 }

@@ -203,16 +203,11 @@ fn what_changes_hands_has_the_name_that_was_written() {
               `gemm(acc, load(a), load(b))`: the layout follows from this `gemm`
               note: `ld.global.b32` runs 32 times a thread here, which is 22% of a block's estimated cycles
               note: each thread holds 2 neighbours along the contiguous dimension
-              help: copy `a` and `b` to `shared_tensor`s, `sync()`, and `load` from there: 16 B accesses, estimated cycles 6053 → 5471
+              help: rearrange `b_tile` for the `gemm`: 16 B accesses, estimated cycles 6053 → 5737
             HX0305 `cast(sums_moved, f16)` `sums_moved_f16` changes hands between threads here, through 8192 B of shared memory
               note: it takes an estimated 555 of a block's 6053 cycles (9%)
               note: `sums_moved_f16` is held as ((4,8,2,2):(128,1,16,512), (2,2,4,2):(64,8,1024,32)) (elementwise: as its operand) and needed as ((4,8,4):(128,1,0), (2,2,2,4,4):(64,8,512,16,1024)) (A fragment of `mma.m16n8k16.f32.f16`)
               help: layouts or `warps:` that agree spare it; `rearrange(…, auto)` says that it is meant
-            HX0306 `load(b)` `b` is read 4 B at a time
-              `gemm(out, cast(sums_moved, f16), load(b))`: the layout follows from this `gemm`
-              note: `ld.global.b32` runs 16 times a thread here, which is 16% of a block's estimated cycles
-              note: each thread holds 2 neighbours along the contiguous dimension
-              help: copy `a` and `b` to `shared_tensor`s, `sync()`, and `load` from there: 16 B accesses, estimated cycles 6053 → 5471
         "#]],
     );
 }
