@@ -411,21 +411,21 @@ kernel ranks(x: f16[l, m, n], y: mut f16[l, m, n]) grid [l, m] threads 32 {
         pitch
         the stride `33` of `x` is odd
         each thread holds 1 neighbour along the contiguous dimension
-        `rearrange(t, auto)` here: 16 B an access, estimated cycles 1152 → 1241
+        `rearrange(t, auto)` here: 16 B an access, estimated cycles 1168 → 1257
         coalesced along dimension 1 of `x` (#0)
         2 B: the stride `33` of `x` is odd
         2 B: each thread holds 1 neighbour along the contiguous dimension
         column
         the stride `s` of `x` is not known to be even
         each thread holds 1 neighbour along the contiguous dimension
-        `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1152 → 1241
+        `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1168 → 1257
         coalesced along dimension 0 of `x` (#0)
         2 B: the stride `s` of `x` is not known to be even
         2 B: each thread holds 1 neighbour along the contiguous dimension
         flat
         the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 1: `n` is not known to be even
         each thread holds 1 neighbour along the contiguous dimension
-        `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1152 → 1241
+        `rearrange(x_tile, auto)` here: 16 B an access, estimated cycles 1168 → 1257
         coalesced along dimension 0 of `x` (#0)
         2 B: the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 1: `n` is not known to be even
         2 B: each thread holds 1 neighbour along the contiguous dimension

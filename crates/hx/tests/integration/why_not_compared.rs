@@ -23,28 +23,28 @@ fn widths_are_compared() {
         ("k.hx", FRAGMENTS),
         &["mm", "b", "--not", "16B"],
         expect![[r#"
-        exit 0
-        #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile): ld.global.b16, 2 B an access  at k.hx:6:59
-          16 B fits with `rearrange(b_tile, auto)`, which is made only where the text says so: 41096 cycles of a block instead of 46640 (× 0.88)
-            cycles that differ: shared memory 0 → 5120, L2 cache 22187 → 8533, issue slots 2096 → 880
-            #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile_moved): ld.global.v4.b32, 16 B an access: 21163 → 12971 cycles
-            #7 b_tile = rearrange(b_tile_moved): through shared memory: st.shared.v4.b32, 16 B an access, no bank conflicts; ldmatrix.x4.trans, 16 B an access, no bank conflicts: 8109 cycles, besides
-            #1 copy(a[block_idx.x * 64 + 0..64, i * 64 + 0..64], a_tile): ld.global.b32, 4 B an access: 21163 → 15701 cycles
-            shared memory 0 → 8192 of 232448 B
-        --
-    "#]],
+            exit 0
+            #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile): ld.global.b16, 2 B an access  at k.hx:6:59
+              16 B fits with `rearrange(b_tile, auto)`, which is made only where the text says so: 41096 cycles of a block instead of 47664 (× 0.86)
+                cycles that differ: shared memory 0 → 5120, L2 cache 22187 → 8533, arithmetic 1056 → 32, issue slots 2608 → 880
+                #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile_moved): ld.global.v4.b32, 16 B an access: 22187 → 12971 cycles
+                #7 b_tile = rearrange(b_tile_moved): through shared memory: st.shared.v4.b32, 16 B an access, no bank conflicts; ldmatrix.x4.trans, 16 B an access, no bank conflicts: 8109 cycles, besides
+                #1 copy(a[block_idx.x * 64 + 0..64, i * 64 + 0..64], a_tile): ld.global.b32, 4 B an access: 21163 → 15701 cycles
+                shared memory 0 → 8192 of 232448 B
+            --
+        "#]],
     );
     ask(
         ("k.hx", FRAGMENTS),
         &["mm", "c", "--not", "128-bit"],
         expect![[r#"
-        exit 0
-        #6 copy(acc_f16, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.b32, 4 B an access  at k.hx:8:5
-          16 B fits with `rearrange(acc_f16, auto)`, which is made only where the text says so: 46730 cycles of a block instead of 46640 (× 1.00)
-            #7 acc_f16_moved = rearrange(acc_f16): through shared memory: stmatrix.x4, 16 B an access, no bank conflicts; ld.shared.v4.b32, 16 B an access, no bank conflicts: 261 cycles, besides
-            shared memory 0 → 8192 of 232448 B
-        --
-    "#]],
+            exit 0
+            #6 copy(acc_f16, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.b32, 4 B an access  at k.hx:8:5
+              16 B fits with `rearrange(acc_f16, auto)`, which is made only where the text says so: 47754 cycles of a block instead of 47664 (× 1.00)
+                #7 acc_f16_moved = rearrange(acc_f16): through shared memory: stmatrix.x4, 16 B an access, no bank conflicts; ld.shared.v4.b32, 16 B an access, no bank conflicts: 261 cycles, besides
+                shared memory 0 → 8192 of 232448 B
+            --
+        "#]],
     );
     ask(
         ("k.hx", FRAGMENTS),
