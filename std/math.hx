@@ -21,7 +21,7 @@ fn div_approx(a: f32, b: f32) -> f32 { a * recip_approx(b) }
 /// √x with a relative error below 2⁻²¹, for x of at least 2⁻¹²⁶; right for 0, infinite and negative numbers, too.
 fn sqrt_approx(x: f32) -> f32 { where(x == 0.0, x, where(x == inf, x, x * rsqrt(x))) }
 
-/// 1 / (1 + exp(-x)), with a relative error below 2⁻²⁰ where the result is normal.
+/// 1 / (1 + exp(-x)) with a relative error below 2⁻²⁰ for x of at least -8, and below 2⁻¹⁷ where the result is normal.
 fn sigmoid_approx(x: f32) -> f32 {
     let r = rsqrt(1.0 + exp2(-1.4426950408889634 * x));
     r * r

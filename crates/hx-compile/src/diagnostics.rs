@@ -4,7 +4,6 @@ mod accepted;
 mod associative;
 mod calls;
 mod layout;
-mod narrowed;
 mod order;
 mod padding;
 mod performance;
@@ -135,7 +134,6 @@ fn checked(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) 
         found.extend(layout::redistributions(places, lowered, solved));
         found.extend(layout::scalar_products(places, lowered, solution));
         found.extend(padding_diagnostics(db, instance).iter().cloned());
-        found.extend(narrowed::single_elements(places, lowered, solution));
         found.extend(layout::stopped(places, solution));
         found.extend(order::slower(places));
         found.extend(performance::notes(places, lowered, solved));

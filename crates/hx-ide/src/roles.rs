@@ -59,20 +59,7 @@ pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
     let mut rows: Vec<&str> = Vec::new();
     for op in solved.ops() {
         let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { continue };
-        let row = match solved.solution.choices.get(&op.id) {
-            Some(Choice::Bulk(bulk)) => bulk.row.name(),
-            Some(Choice::Copy(copy)) => copy.row.name(),
-            Some(
-                Choice::Gemm(_)
-                | Choice::Convert(_)
-                | Choice::Map(_)
-                | Choice::Reduce(_)
-                | Choice::Rearrange(_)
-                | Choice::Slice(_)
-                | Choice::Scan(_),
-            )
-            | None => continue,
-        };
+        let Some((row, _)) = solved.solution.choices.get(&op.id).and_then(Choice::mover) else { continue };
         if pipe == id && !rows.contains(&row) {
             rows.push(row);
         }

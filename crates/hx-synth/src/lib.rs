@@ -39,7 +39,6 @@ mod solve;
 mod tests;
 mod why_not;
 
-pub use access::global::aligned_bytes;
 pub use anchor::tilings::unfit_matrix_instructions;
 pub use checks::convertible::is_convertible;
 pub use checks::size::{SPARE_REGISTERS, fits_registers, registers_of_a_thread};

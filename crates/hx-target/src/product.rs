@@ -72,6 +72,12 @@ impl GemmRow {
         operations / self.issue * at_once
     }
 
+    /// Returns the rank of the instruction's class, the best one last: of single threads, of warps, and of those that read operands by
+    /// descriptor.
+    pub fn class(&self) -> u32 {
+        if self.is_by_descriptor() { 2 } else { u32::from(self.threads > 1) }
+    }
+
     /// Reports whether the instruction reads B from shared memory, by descriptor.
     pub fn is_by_descriptor(&self) -> bool {
         self.b.fragment().is_none()

@@ -108,6 +108,21 @@ impl Choice {
         let Choice::Gemm(gemm) = self else { return None };
         Some(gemm)
     }
+
+    /// Returns the instruction of a copy, by the threads or in bulk, and the reason for it; `None` for other operations.
+    pub fn mover(&self) -> Option<(&'static str, &Reason)> {
+        match self {
+            Choice::Copy(copy) => Some((copy.row.name(), &copy.reason)),
+            Choice::Bulk(bulk) => Some((bulk.row.name(), &bulk.reason)),
+            Choice::Gemm(_)
+            | Choice::Convert(_)
+            | Choice::Map(_)
+            | Choice::Reduce(_)
+            | Choice::Rearrange(_)
+            | Choice::Slice(_)
+            | Choice::Scan(_) => None,
+        }
+    }
 }
 
 /// The positions that an elementwise expression reads.

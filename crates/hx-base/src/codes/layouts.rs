@@ -51,8 +51,8 @@ family! {
     ///   wide.
     /// - A second shared tensor with the same writes serves reads that no layout of the first one makes wide.
     ///
-    /// Where a change was solved and takes fewer cycles, it is offered as a fix or in the help. Accesses that take less than a twentieth
-    /// of the kernel's time have no note.
+    /// The compiler solves each change before it offers it, as a fix or in the help, and offers only changes that lower the estimate.
+    /// Accesses that take less than a twentieth of the kernel's time have no note.
     NARROW_ACCESS = "HX0306", "narrow-access", Performance, "a memory access is narrower than its memory allows";
 
     /// The search for layouts stopped at its budget: the solution is valid, and a cheaper one may exist among the candidates that the

@@ -1,13 +1,14 @@
 //! Performance notes: what an instance does more slowly than it has to, and the change that spares the time.
 //!
-//! A note is given only if what it is about takes a part of the kernel's estimated time that is worth a reader's attention
-//! ([`Shares`]). A change is offered as a fix, or with numbers, only if it was solved and its estimate is lower.
+//! Each rule reports only operations that take a noticeable part of the kernel's estimated time ([`Shares`]). It offers a change as a fix
+//! only after it solved the changed kernel and found a lower estimate.
 //!
 //! Start at [`notes`].
 
 mod accesses;
 mod arithmetic;
 mod barriers;
+mod buffers;
 mod products;
 mod repeated;
 mod residency;
@@ -17,11 +18,11 @@ use std::collections::BTreeMap;
 use hx_base::{Diagnostic, SourceFile, TextRange};
 use hx_lower::Lowered;
 use hx_synth::{Solved, UNKNOWN_TRIPS};
-use hx_tile::{Cost, Op, OpId, TileProgram};
+use hx_tile::{Cost, Op, OpId};
 
 use super::Places;
 
-/// The least part of a kernel's time that something takes to be worth a note.
+/// An operation that takes a smaller part of the kernel's estimated time has no note.
 const WORTH: f64 = 0.05;
 
 /// Returns the performance notes of a solved instance that its layouts and instructions give rise to.
@@ -29,7 +30,9 @@ pub(super) fn notes(places: &Places<'_>, lowered: &Lowered, solved: &Solved) -> 
     let context = Context { places, lowered, solved, shares: Shares::of(solved) };
     let mut found = products::slow(&context);
     found.extend(repeated::products(&context));
-    found.extend(accesses::narrow(&context));
+    let (of_buffers, told) = buffers::single_elements(&context);
+    found.extend(of_buffers);
+    found.extend(accesses::narrow(&context, &told));
     found.extend(arithmetic::slow(&context));
     found.extend(barriers::in_loops(&context));
     found.extend(residency::low(&context));
@@ -61,16 +64,6 @@ impl Context<'_> {
     fn called(&self, op: &Op, found: Diagnostic) -> Diagnostic {
         let calls = self.places.calls(self.lowered, op.id);
         calls.into_iter().fold(found, |found, (file, range)| found.also(file, range, "called from here"))
-    }
-
-    /// Solves a changed program; `None` if it has no layouts.
-    fn solve(&self, program: &TileProgram) -> Option<Solved> {
-        let db = self.places.db;
-        let poll = || {
-            db.unwind_if_revision_cancelled();
-            false
-        };
-        hx_synth::solve(program, &poll).ok()
     }
 }
 

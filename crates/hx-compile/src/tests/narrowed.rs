@@ -35,21 +35,6 @@ fn a_second_buffer_is_offered_where_it_is_cheaper() {
               `s.T`: 2 B an access: it would be wider without the others
               `s.T`: 2 B an access: it would be wider without the others
               help: a second shared tensor, with the same writes as `s`, for what is read here takes 5741 of the 6057 cycles that a block is estimated to take
-            HX0306 `s.T` `s` is read 2 B at a time
-              `copy(s.T, y0)`: the layout follows from this `copy`
-              note: `ld.shared.b16` runs 32 times a thread here, which is 5% of a block's estimated cycles
-              note: `ld.shared.v4.b32` would ask for `((8,8),64):((1,D),D)`, which `(64,(8,8)):(D,(1,D))` excludes
-              note: of the pins and rearrangements of its tensors that were tried, none makes it wider
-            HX0306 `s.T` `s` is read 2 B at a time
-              `copy(s.T, y2)`: the layout follows from this `copy`
-              note: `ld.shared.b16` runs 32 times a thread here, which is 5% of a block's estimated cycles
-              note: `ld.shared.v4.b32` would ask for `((8,8),64):((1,D),D)`, which `(64,(8,8)):(D,(1,D))` excludes
-              note: of the pins and rearrangements of its tensors that were tried, none makes it wider
-            HX0306 `s.T` `s` is read 2 B at a time
-              `copy(s.T, y4)`: the layout follows from this `copy`
-              note: `ld.shared.b16` runs 32 times a thread here, which is 5% of a block's estimated cycles
-              note: `ld.shared.v4.b32` would ask for `((8,8),64):((1,D),D)`, which `(64,(8,8)):(D,(1,D))` excludes
-              note: of the pins and rearrangements of its tensors that were tried, none makes it wider
         "#]],
     );
 }

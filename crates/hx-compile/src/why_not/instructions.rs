@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use hx_lower::Lowered;
 use hx_synth::{Rule, Wish, nearest, widest_access};
-use hx_target::{GemmRow, Space, SwizzleMode, Target};
-use hx_tile::{Choice, GemmChoice, Op, OpId, OpKind, View, instruction_text};
+use hx_target::{CopyRow, GemmRow, Space, SwizzleMode, Target};
+use hx_tile::{Choice, CopyChoice, GemmChoice, Op, OpId, OpKind, View, instruction_text};
 
 use super::question::Named;
 use super::{Asked, Subject, joined, quoted};
@@ -54,12 +54,9 @@ fn is_of(row: &GemmRow, name: &str) -> bool {
 /// Returns the kind of instruction that reads operands by descriptor, or that a warp executes together, if a product has a lesser
 /// one and the target has such.
 fn better_family(target: Target, chosen: &GemmChoice) -> Option<String> {
-    let own = chosen.row.get();
-    let rows = target.rows().gemms.iter();
-    let best =
-        rows.filter(|row| !row.is_swapped).max_by_key(|row| (row.is_by_descriptor(), row.threads > 1))?;
-    let rank = |row: &GemmRow| (row.is_by_descriptor(), row.threads > 1);
-    (rank(own) < rank(best)).then(|| family(&best.name).to_owned())
+    let rows = target.rows().gemms.iter().filter(|row| !row.is_swapped);
+    let best = rows.max_by_key(|row| row.class())?;
+    (chosen.row.get().class() < best.class()).then(|| family(&best.name).to_owned())
 }
 
 /// Returns the kind of instruction of a warp that is not the chosen one.
@@ -77,7 +74,7 @@ fn against(row: &str, rules: &[Rule], source: &Lowered) -> String {
 }
 
 /// Returns the name of the only compile-time parameter with this value.
-fn parameter_of(source: &Lowered, value: i64) -> Option<String> {
+pub(crate) fn parameter_of(source: &Lowered, value: i64) -> Option<String> {
     let is_it = |own: &hx_lower::CtValue| matches!(own, hx_lower::CtValue::Int(n) if *n == value);
     let mut named = source.sources.args.iter().filter(|(_, own)| is_it(own));
     match (named.next(), named.next()) {
@@ -184,22 +181,9 @@ impl Asked<'_> {
     fn of_copy(&self, text: &str, rows: &BTreeSet<String>, ops: &[&Op]) -> Vec<String> {
         let mut lines = vec![self.head(ops)];
         let Some(op) = ops.first() else { return lines };
-        let used = match self.choice(op.id) {
-            Some(Choice::Copy(copy)) => Some((copy.row.get().name.as_str(), copy.reason.text.as_str())),
-            Some(Choice::Bulk(bulk)) => Some((bulk.row.get().name.as_str(), bulk.reason.text.as_str())),
-            Some(
-                Choice::Gemm(_)
-                | Choice::Convert(_)
-                | Choice::Map(_)
-                | Choice::Reduce(_)
-                | Choice::Rearrange(_)
-                | Choice::Slice(_)
-                | Choice::Scan(_),
-            )
-            | None => None,
-        };
-        if let Some((row, why)) = used.filter(|(row, _)| rows.contains(*row)) {
-            lines.push(format!("  it uses `{row}`: {why}"));
+        let used = self.choice(op.id).and_then(Choice::mover);
+        if let Some((row, reason)) = used.filter(|(row, _)| rows.contains(*row)) {
+            lines.push(format!("  it uses `{row}`: {}", reason.text));
             return lines;
         }
         if let Some(rule) = self.rule_of_copy(rows, op) {
@@ -309,53 +293,41 @@ impl Asked<'_> {
     fn width_of(&self, bytes: u32, ops: &[&Op]) -> Vec<String> {
         let mut lines = vec![self.head(ops)];
         let Some(op) = ops.first() else { return lines };
-        match self.choice(op.id) {
-            Some(Choice::Copy(copy)) if copy.bytes == bytes => {
-                lines.push(format!("  it moves {bytes} B at once: {}", copy.reason.text));
-            }
-            Some(Choice::Copy(_)) => {
-                let catalogue = self.program().target.rows();
-                let own = moved(op);
-                let fits = |from, to| own == Some([from, to]);
-                let rows = catalogue
-                    .copies
-                    .iter()
-                    .filter(|row| row.atomic.is_none() && row.access == bytes && fits(row.from, row.to));
-                let rows: BTreeSet<String> = rows.map(|row| row.name.clone()).collect();
-                if let Some((_, why)) =
-                    widest_access(self.program(), op).filter(|(allowed, _)| *allowed < i64::from(bytes))
-                {
-                    lines.push(format!("  not {bytes} B: {why}"));
-                    return lines;
-                }
-                if rows.is_empty() {
-                    lines.push(format!("  no instruction between these memories moves {bytes} B at once"));
-                    return lines;
-                }
-                let wish = Wish::of_rows(ops.iter().map(|op| op.id), &rows);
-                lines.extend(self.outcome(&format!("{bytes} B"), self.wishing(&wish)));
-            }
-            Some(Choice::Bulk(bulk)) => {
-                lines.push(format!(
-                    "  one thread moves it in whole, so its accesses have no width: {}",
-                    bulk.reason.text
-                ));
-            }
-            Some(
-                Choice::Gemm(_)
-                | Choice::Convert(_)
-                | Choice::Map(_)
-                | Choice::Reduce(_)
-                | Choice::Rearrange(_)
-                | Choice::Slice(_)
-                | Choice::Scan(_),
-            )
-            | None => {
-                let text = instruction_text(self.program(), &self.solved.solution, op);
-                lines.extend(text.map(|(text, _)| format!("  {text}")));
-            }
+        let choice = self.choice(op.id);
+        if let Some(copy) = choice.and_then(Choice::copy) {
+            lines.extend(self.width_of_copy(bytes, copy, ops));
+        } else if let Some((_, reason)) = choice.and_then(Choice::mover) {
+            lines.push(format!(
+                "  one thread moves it in whole, so its accesses have no width: {}",
+                reason.text
+            ));
+        } else {
+            let text = instruction_text(self.program(), &self.solved.solution, op);
+            lines.extend(text.map(|(text, _)| format!("  {text}")));
         }
         lines
+    }
+
+    /// Answers why a copy by threads does not access this many bytes at once.
+    fn width_of_copy(&self, bytes: u32, copy: &CopyChoice, ops: &[&Op]) -> Vec<String> {
+        let Some(op) = ops.first() else { return Vec::new() };
+        if copy.bytes == bytes {
+            return vec![format!("  it moves {bytes} B at once: {}", copy.reason.text)];
+        }
+        let allowed = widest_access(self.program(), op);
+        if let Some((_, why)) = allowed.filter(|(allowed, _)| *allowed < i64::from(bytes)) {
+            return vec![format!("  not {bytes} B: {why}")];
+        }
+        let own = moved(op);
+        let fits =
+            |row: &&CopyRow| row.atomic.is_none() && row.access == bytes && own == Some([row.from, row.to]);
+        let rows = self.program().target.rows().copies.iter().filter(fits);
+        let rows: BTreeSet<String> = rows.map(|row| row.name.clone()).collect();
+        if rows.is_empty() {
+            return vec![format!("  no instruction between these memories moves {bytes} B at once")];
+        }
+        let wish = Wish::of_rows(ops.iter().map(|op| op.id), &rows);
+        self.outcome(&format!("{bytes} B"), self.wishing(&wish))
     }
 }
 

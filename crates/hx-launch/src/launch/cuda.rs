@@ -58,17 +58,7 @@ impl<'a> Launcher<'a> {
             Memory::Log(_) => Arg::Buffer { data: &log, writable: true },
         })?;
         let compiled = self.compile(&gpu.cuda, source)?;
-        let launch = Launch {
-            device: gpu.info.ordinal,
-            cubin: &compiled.code,
-            symbol: &source.symbol,
-            grid,
-            cluster: source.launch.cluster,
-            threads: source.launch.threads,
-            shared_bytes: source.launch.shared_bytes,
-            waits_for_previous: source.launch.waits_for_previous,
-            args,
-        };
+        let launch = launch_of(gpu, (source, &compiled, grid), args);
         let result = self.launched(gpu, &launch)?;
         let remark = match self.levels {
             Levels::One(_) => None,
@@ -271,4 +261,23 @@ fn contents(bound: &Bound) -> Result<Vec<Option<Vec<u8>>>, HostError> {
             _ => Ok(None),
         })
         .collect::<Result<_, _>>()
+}
+
+/// Makes the launch of a kernel's machine code, with the threads, the cluster and the memory that its text asks for.
+pub(super) fn launch_of<'p>(
+    gpu: &Gpu,
+    (source, compiled, grid): (&'p CudaSource, &'p Compiled, [u32; 3]),
+    args: Vec<Arg<'p>>,
+) -> Launch<'p> {
+    Launch {
+        device: gpu.info.ordinal,
+        cubin: &compiled.code,
+        symbol: &source.symbol,
+        grid,
+        cluster: source.launch.cluster,
+        threads: source.launch.threads,
+        shared_bytes: source.launch.shared_bytes,
+        waits_for_previous: source.launch.waits_for_previous,
+        args,
+    }
 }

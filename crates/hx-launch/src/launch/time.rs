@@ -10,7 +10,7 @@ use hx_host::{HostError, HostResult, Tensor};
 use hx_inspect::absence_error;
 use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, Work};
 
-use super::cuda::{Memory as Place, arguments, cuda_text, grid_of};
+use super::cuda::{Memory as Place, arguments, cuda_text, grid_of, launch_of};
 use super::resident::{Content, Memory};
 use super::{Bound, BoundParam, Chosen, Launcher};
 use super::{estimates, internal, peak};
@@ -260,17 +260,7 @@ impl<'a> Launcher<'a> {
         if let Some(error) = failed {
             return Err(error);
         }
-        Ok(Launch {
-            device: gpu.info.ordinal,
-            cubin: &compiled.code,
-            symbol: &source.symbol,
-            grid,
-            cluster: source.launch.cluster,
-            threads: source.launch.threads,
-            shared_bytes: source.launch.shared_bytes,
-            waits_for_previous: source.launch.waits_for_previous,
-            args,
-        })
+        Ok(launch_of(gpu, (source, compiled, grid), args))
     }
 
     /// Returns the memory for the sums of the clock.

@@ -6,7 +6,7 @@ use hx_dtype::DType;
 use hx_index::{Expr, Facts, gcd};
 use hx_layout::Layout;
 use hx_target::{Space, Target};
-use hx_tile::{Op, OpKind, TensorParam, TileProgram, View, ViewMode};
+use hx_tile::{TensorParam, TileProgram, View, ViewMode};
 
 use super::alignment::{Alignment, Widest, because_of, by_way_of_bytes, parts_bytes};
 use super::{Access, Run, Transfer, vector};
@@ -302,16 +302,4 @@ fn in_bytes(
 
 fn plural(n: i64) -> &'static str {
     if n == 1 { "" } else { "s" }
-}
-
-/// Returns the most bytes that one access of a copy between global memory and registers or shared memory may move at every address, by
-/// what is known of the strides, the starts and the pointer, and the fact that sets this limit. `None` for other operations. The layouts
-/// on the other side may allow less.
-pub fn aligned_bytes(program: &TileProgram, op: &Op) -> Option<(u32, String)> {
-    let memory = if let OpKind::CopyAsync { src, .. } = &op.kind { src } else { Transfer::of(op)?.memory };
-    let param = param_of(program, memory)?;
-    let Alignment { elements, limit, .. } = alignment(program, memory, param);
-    let bytes = elements.saturating_mul(i64::from(param.dtype.bits())) / 8;
-    let most = i64::from(program.target.limits.access_bytes);
-    Some((bytes.clamp(0, most) as u32, limit))
 }

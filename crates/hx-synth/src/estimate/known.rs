@@ -1,4 +1,4 @@
-//! What is known of a launch beyond its program: the values of symbols, and the integers in its tensors.
+//! The facts about a launch that its program does not contain: values of symbols, and integers in its tensors.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,12 @@ use hx_tile::{Base, ParamId, View};
 /// Reads an integer of a parameter's tensor at a coordinate. `None` if the reader has no such tensor.
 pub type Read<'a> = dyn Fn(ParamId, &[i64]) -> Option<i64> + 'a;
 
-/// What is known of a launch.
+/// Facts about a launch, by which the estimate counts rounds, blocks and branches.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// Dimensions, strides and integer arguments.
     pub symbols: &'a BTreeMap<Symbol, i64>,
+    /// Reads integers in the tensors of the launch, such as lengths and page tables.
     pub read: &'a Read<'a>,
 }
 

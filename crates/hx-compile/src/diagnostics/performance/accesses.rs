@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_base::{Applicability, Diagnostic, Fix, codes};
-use hx_tile::{CopyChoice, Op, OpKind, TensorId, View};
+use hx_tile::{CopyChoice, Op, OpId, OpKind, TensorId, View};
 
 use super::Context;
 use crate::crowded::crowded;
@@ -17,8 +17,9 @@ const WORD: u32 = 4;
 /// A cheaper width must lower the estimate to this fraction, or below.
 const WORTH: f64 = 0.95;
 
-/// Returns a note for each access that takes at least twice as many instructions as a wide one would.
-pub(super) fn narrow(context: &Context<'_>) -> Vec<Diagnostic> {
+/// Returns a note for each access that takes at least twice as many instructions as a wide one would. `told` are the accesses that the
+/// note of a buffer names already.
+pub(super) fn narrow(context: &Context<'_>, told: &BTreeSet<OpId>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     // A kernel whose tensors do not fit the registers has other notes, and its layouts would change with them.
     if crowded(context.solved).is_some() {
@@ -26,7 +27,7 @@ pub(super) fn narrow(context: &Context<'_>) -> Vec<Diagnostic> {
     }
     for (op, _) in context.ops() {
         let Some(access) = Access::of(context, op) else { continue };
-        if !context.shares.is_worth(op.id) {
+        if told.contains(&op.id) || !context.shares.is_worth(op.id) {
             continue;
         }
         // The parts of an unrolled body have one place, and one note.
@@ -38,7 +39,7 @@ pub(super) fn narrow(context: &Context<'_>) -> Vec<Diagnostic> {
 /// A narrow access.
 struct Access<'a> {
     choice: &'a CopyChoice,
-    /// What is known of the addresses limits the width, and not the layout: the fact, as text.
+    /// The fact about the addresses that limits the width, as text; `None` if the layout limits it.
     limit: Option<String>,
 }
 
@@ -53,12 +54,12 @@ impl<'a> Access<'a> {
         if !is_plain || picks(op) || choice.bytes >= widest || choice.row.get().is_collective() {
             return None;
         }
-        let aligned = hx_synth::aligned_bytes(program, op);
-        let limit = aligned.filter(|(bytes, _)| *bytes <= choice.bytes).map(|(_, limit)| limit);
+        let allowed = hx_synth::widest_access(program, op);
+        let limit = allowed.filter(|(bytes, _)| *bytes <= i64::from(choice.bytes)).map(|(_, limit)| limit);
         let accesses = choice.memory.mode(2).size();
         let bytes = accesses * i64::from(choice.bytes);
         let fewest = (bytes + i64::from(widest) - 1) / i64::from(widest);
-        // Eight bytes a lane fill the sectors of a warp, and nothing can be done about a fact that is one.
+        // Lanes that access eight bytes each fill their sectors, and the author cannot change a true fact about the addresses.
         let is_full = limit.is_some() && choice.bytes > WORD;
         (accesses >= 2 * fewest.max(1) && !is_full).then_some(Access { choice, limit })
     }

@@ -175,20 +175,17 @@ struct Slow<'a> {
 }
 
 impl Slow<'_> {
-    /// Visits an expression whose value is rounded to `coarse`, or is used as it is. Returns the number of values for which a thread
+    /// Visits an expression whose value is rounded to the type `rounded`, or is used as it is. Returns the number of values for which a thread
     /// evaluates it.
-    fn visit(&mut self, value: &Scalar, coarse: Option<DType>) -> f64 {
+    fn visit(&mut self, value: &Scalar, rounded: Option<DType>) -> f64 {
         match value {
             Scalar::Input { index, .. } => (self.values)(self.map.inputs[*index as usize]),
             Scalar::Index { .. } => (self.values)(self.map.dst),
             Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
             Scalar::Bitcast { arg, .. } => self.visit(arg, None),
-            Scalar::Cast { to, arg } => {
-                let is_coarse = to.is_float() && to.bits() <= COARSE;
-                self.visit(arg, if is_coarse { Some(*to) } else { None })
-            }
+            Scalar::Cast { to, arg } => self.visit(arg, coarse(*to)),
             Scalar::Apply { operator, dtype, args } => {
-                let own = if dtype.is_float() && dtype.bits() <= COARSE { Some(*dtype) } else { coarse };
+                let own = coarse(*dtype).or(rounded);
                 let inner = own.filter(|_| passes_on(*operator));
                 let counts: Vec<f64> = args.iter().map(|arg| self.visit(arg, inner)).collect();
                 let values = counts.into_iter().fold(0.0, f64::max);
@@ -223,61 +220,60 @@ fn is_cheap(operator: Operator, args: &[Scalar]) -> bool {
 /// operation uses it as it is. `open` are the tensors whose uses are being followed.
 fn rounds(program: &TileProgram, tensor: TensorId, open: &mut Vec<TensorId>) -> Option<DType> {
     let dtype = program.tensor(tensor).dtype;
-    if dtype.is_float() && dtype.bits() <= COARSE {
+    if coarse(dtype).is_some() {
         return Some(dtype);
     }
     if open.contains(&tensor) || !dtype.is_float() {
         return None;
     }
     open.push(tensor);
-    let mut coarse = None;
-    let mut used = false;
+    let mut rounded = None;
     for (op, _) in program.ops(1.0) {
         if !op.kind.inputs().iter().any(|(_, input)| *input == tensor) {
             continue;
         }
-        used = true;
         let to = rounded_by(program, op, tensor, open);
         if to.is_none() {
             open.pop();
             return None;
         }
-        coarse = to;
+        rounded = to;
     }
     open.pop();
-    coarse.filter(|_| used)
+    rounded
 }
 
 /// Returns the coarse type to which an operation rounds its use of a tensor; `None` if it uses the tensor as it is.
 fn rounded_by(program: &TileProgram, op: &Op, tensor: TensorId, open: &mut Vec<TensorId>) -> Option<DType> {
     if let OpKind::Cast { dst, .. } = &op.kind {
-        let dtype = program.tensor(*dst).dtype;
-        return Some(dtype).filter(|dtype| dtype.is_float() && dtype.bits() <= COARSE);
+        return coarse(program.tensor(*dst).dtype);
     }
     let OpKind::Map(map) = &op.kind else { return None };
     let end = rounds(program, map.dst, open);
     let (mut all, mut found) = (true, None);
-    inputs(&map.value, end, &mut |index, coarse| {
+    inputs(&map.value, end, &mut |index, rounded| {
         if map.inputs[index as usize] == tensor {
-            all &= coarse.is_some();
-            found = coarse.or(found);
+            all &= rounded.is_some();
+            found = rounded.or(found);
         }
     });
     found.filter(|_| all)
 }
 
-/// Calls `found` for each input of an expression whose value is rounded to `coarse`, with the type to which that input's part in the
-/// result is rounded.
-fn inputs(value: &Scalar, coarse: Option<DType>, found: &mut dyn FnMut(u32, Option<DType>)) {
+/// Returns a type of floating-point numbers to which rounding loses the bits that an approximation in f32 loses; `None` for others.
+fn coarse(dtype: DType) -> Option<DType> {
+    (dtype.is_float() && dtype.bits() <= COARSE).then_some(dtype)
+}
+
+/// Calls `found` for each input of an expression whose value is rounded to the type `rounded`, with the type to which the result rounds
+/// that input's part.
+fn inputs(value: &Scalar, rounded: Option<DType>, found: &mut dyn FnMut(u32, Option<DType>)) {
     match value {
-        Scalar::Input { index, .. } => found(*index, coarse),
+        Scalar::Input { index, .. } => found(*index, rounded),
         Scalar::Bitcast { arg, .. } => inputs(arg, None, found),
-        Scalar::Cast { to, arg } => {
-            let is_coarse = to.is_float() && to.bits() <= COARSE;
-            inputs(arg, if is_coarse { Some(*to) } else { None }, found);
-        }
+        Scalar::Cast { to, arg } => inputs(arg, coarse(*to), found),
         Scalar::Apply { operator, dtype, args } => {
-            let own = if dtype.is_float() && dtype.bits() <= COARSE { Some(*dtype) } else { coarse };
+            let own = coarse(*dtype).or(rounded);
             let inner = own.filter(|_| passes_on(*operator));
             args.iter().for_each(|arg| inputs(arg, inner, found));
         }

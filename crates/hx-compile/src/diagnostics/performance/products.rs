@@ -11,6 +11,7 @@ use super::Context;
 use crate::crowded::crowded;
 use crate::diagnostics::repair;
 use crate::unsolved::{OtherValue, with_value};
+use crate::why_not::parameter_of;
 use crate::{instance_errors, solved, tile_program};
 
 /// Report only if the better instruction takes this fraction of the present time, or less, rows and columns that it computes beyond
@@ -37,7 +38,7 @@ pub(super) fn slow(context: &Context<'_>) -> Vec<Diagnostic> {
         let Some(Choice::Gemm(choice)) = context.solved.solution.choices.get(&op.id) else { continue };
         let Some(own) = program.op(op.id).filter(|_| context.shares.is_worth(op.id)) else { continue };
         // A product that no matrix instruction fits has a note of its own.
-        let is_best = |row: &GemmRow| is_better(program, row, choice.row.get());
+        let is_best = |row: &GemmRow| row.class() > choice.row.get().class();
         if !hx_synth::unfit_matrix_instructions(program, own).is_empty() || trips < 1.0 {
             continue;
         }
@@ -68,15 +69,6 @@ fn are_changed(rules: &[Rule]) -> bool {
         | Rule::InRegisters { .. }
         | Rule::Contiguous { .. } => false,
     })
-}
-
-/// Reports whether an instruction is of a better class than another one: by descriptor, by a warp, by single threads.
-fn is_better(program: &TileProgram, row: &GemmRow, other: &GemmRow) -> bool {
-    let class = |row: &GemmRow| match row.is_by_descriptor() {
-        true => 2,
-        false => u32::from(row.threads >= program.target.limits.lanes),
-    };
-    class(row) > class(other)
 }
 
 /// Reports whether an instruction would take clearly less time than the present one and the loads of its operands do, for the tile of a
@@ -128,10 +120,7 @@ fn note(
 ) -> Option<Diagnostic> {
     let (file, range) = context.place(op);
     let message = format!("this product runs on `{}`, not on `{}`", choice.row, row.name);
-    let named = |extent: i64| {
-        let args = &context.lowered.sources.args;
-        args.iter().find(|(_, value)| **value == CtValue::Int(extent)).map(|(name, _)| name.to_string())
-    };
+    let named = |extent: i64| parameter_of(context.lowered, extent);
     let found = Diagnostic::new(&codes::SLOW_PRODUCT, file, range, message);
     let found = rules.iter().fold(found, |found, rule| found.note(rule.text(&named)));
     Some(context.called(op, changed(context, op, rules, found)?))
@@ -204,9 +193,8 @@ fn other_extent(context: &Context<'_>, op: &Op, rules: &[Rule]) -> Option<(Other
             let other = with_value(db, instance, name, new);
             let (Ok(lowered), Ok(solved)) = (tile_program(db, other), solved(db, other)) else { continue };
             let row = |solved: &Solved| Some(solved.solution.choices.get(&op.id)?.gemm()?.row.get());
-            let is_better_row = row(solved)
-                .zip(row(context.solved))
-                .is_some_and(|(new, old)| is_better(&lowered.program, new, old));
+            let is_better_row =
+                row(solved).zip(row(context.solved)).is_some_and(|(new, old)| new.class() > old.class());
             let works = is_better_row && crowded(solved).is_none() && instance_errors(db, other).is_empty();
             let Some(then) = for_work(solved, &lowered.program, op).filter(|_| works) else { continue };
             let times = then / now;

@@ -5,6 +5,7 @@ use hx_synth::{compared, with_warps};
 use hx_tile::{Choice, GemmChoice, Op, OpKind, TileProgram};
 
 use super::Context;
+use crate::widths::solve;
 
 /// Returns a note for each product that threads of its scope compute more than once.
 pub(super) fn products(context: &Context<'_>) -> Vec<Diagnostic> {
@@ -57,7 +58,7 @@ fn divided(context: &Context<'_>, op: &Op, choice: &GemmChoice, found: Diagnosti
     let now = compared(&context.solved.program, &context.solved.solution);
     let mut best: Option<([i64; 3], f64)> = None;
     for warps in arrangements(program, op, choice) {
-        let Some(solved) = context.solve(&with_warps(program, op.id, warps)) else { continue };
+        let Some(solved) = solve(context.places.db, &with_warps(program, op.id, warps)) else { continue };
         let is_divided = matches!(solved.solution.choices.get(&op.id),
             Some(Choice::Gemm(choice)) if repetitions(program, op, choice) == 1 && !is_padded(program, op, choice));
         let cycles = compared(&solved.program, &solved.solution);
@@ -74,14 +75,8 @@ fn divided(context: &Context<'_>, op: &Op, choice: &GemmChoice, found: Diagnosti
     };
     let text = program.warps_text(*c, warps);
     let times = cycles / now;
-    match times < 1.0 {
-        true => found.help(format!(
-            "`warps: {text}` divides the work and takes {times:.2} times the estimated cycles"
-        )),
-        false => found.note(format!(
-            "`warps: {text}` divides the work and takes {times:.2} times the estimated cycles"
-        )),
-    }
+    let text = format!("`warps: {text}` divides the work and takes {times:.2} times the estimated cycles");
+    if times < 1.0 { found.help(text) } else { found.note(text) }
 }
 
 /// Returns the arrangements of all warps of a scope along M and N; none if the source has pinned them.

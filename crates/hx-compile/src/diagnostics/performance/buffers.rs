@@ -1,25 +1,24 @@
 //! Reports accesses to shared memory that fall back to single elements because other accesses to the same buffer demand
 //! another layout.
 
-use hx_base::{Diagnostic, codes};
-use hx_lower::Lowered;
-use hx_synth::{Second, second_buffer};
-use hx_tile::{OpId, SharedLayout, Solution, TensorId};
+use std::collections::BTreeSet;
 
-use super::Places;
+use hx_base::{Diagnostic, codes};
+use hx_synth::{Second, second_buffer};
+use hx_tile::{OpId, SharedLayout, TensorId};
+
+use super::Context;
 use crate::{Db, Instance, solved, tile_program};
 
 /// Bytes of a bank. A narrower access wastes a part of every wavefront.
 const WORD: u32 = 4;
 
-/// Returns a note for each buffer with such accesses, if a second buffer is cheaper or if no access to the buffer is wider.
-pub(super) fn single_elements(
-    places: &Places<'_>,
-    lowered: &Lowered,
-    solution: &Solution,
-) -> Vec<Diagnostic> {
-    let Places { db, instance } = *places;
-    let mut found = Vec::new();
+/// Returns a note for each buffer with such accesses, if a second buffer is cheaper or if no access to the buffer is wider, and the
+/// accesses that the notes name.
+pub(super) fn single_elements(context: &Context<'_>) -> (Vec<Diagnostic>, BTreeSet<OpId>) {
+    let Context { places, lowered, solved, .. } = context;
+    let solution = &solved.solution;
+    let (mut found, mut told) = (Vec::new(), BTreeSet::new());
     for (tensor, layout) in &solution.shared {
         let bytes = |op: &OpId| Some(solution.choices.get(op)?.copy()?.bytes);
         let is_narrow = |op: &&OpId| bytes(op).is_some_and(|bytes| bytes < WORD);
@@ -28,7 +27,7 @@ pub(super) fn single_elements(
         if narrow.is_empty() || lowered.program.tensors.len() <= tensor.0 as usize {
             continue;
         }
-        let second = second_of(db, instance, *tensor);
+        let second = second_of(places.db, places.instance, *tensor);
         let all = reason.from.iter().all(|op| is_narrow(&op));
         if second.is_none() && !all {
             continue;
@@ -41,6 +40,7 @@ pub(super) fn single_elements(
             if count == 1 { "s" } else { "" }
         );
         let mut note = Diagnostic::new(&codes::NARROW_ACCESS, file, range, message);
+        told.extend(narrow.iter().copied());
         for op in narrow {
             if let Some((file, range)) = places.op(lowered, op) {
                 let bytes = bytes(&op).unwrap_or_default();
@@ -59,7 +59,7 @@ pub(super) fn single_elements(
             None => note.help("a second shared tensor with the same writes was tried and takes no fewer cycles"),
         });
     }
-    found
+    (found, told)
 }
 
 /// Returns the second buffer that makes an instance cheaper; `None` if there is none, or the instance has no solution.
