@@ -98,22 +98,22 @@ fn each_says_what_is_slow_and_what_is_faster() {
 /// An attribute before the kernel accepts the notes of one code, and no others.
 #[test]
 fn an_accepted_note_is_not_given() {
-    let quotients =
-        std::fs::read_to_string(root().join("tests/performance/slow_division.hx")).expect("it is there");
+    let powers =
+        std::fs::read_to_string(root().join("tests/performance/slow_power.hx")).expect("it is there");
     let codes = |text: &str| -> Vec<&'static str> {
         let (db, file) = open(text);
         notes(&db, file).iter().map(|found| found.code.id).collect()
     };
-    assert_eq!(codes(&quotients), ["HX0703"]);
+    assert_eq!(codes(&powers), ["HX0703"]);
     let accepted = |code: &str| {
-        quotients.replace("kernel ", &format!("#[accept(\"{code}\", \"all bits are compared\")]\nkernel "))
+        powers.replace("kernel ", &format!("#[accept(\"{code}\", \"all bits are compared\")]\nkernel "))
     };
     assert_eq!(codes(&accepted("slow-arithmetic")), [""; 0]);
     assert_eq!(codes(&accepted("HX0703")), [""; 0]);
     assert_eq!(codes(&accepted("narrow-access")), ["HX0703"]);
-    let statement = quotients.replace(
-        "    copy(cast(v",
-        "    #[accept(\"slow-arithmetic\", \"all bits are compared\")]\n    copy(cast(v",
+    let statement = powers.replace(
+        "    copy(cast(pow",
+        "    #[accept(\"slow-arithmetic\", \"all bits are compared\")]\n    copy(cast(pow",
     );
     assert_eq!(codes(&statement), [""; 0]);
 }

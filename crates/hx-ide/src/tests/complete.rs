@@ -198,7 +198,6 @@ fn members_and_paths() {
             pow_approx | pow_approx(x: f32, y: f32) -> f32
             recip_approx | recip_approx(x: f32) -> f32
             sigmoid_approx | sigmoid_approx(x: f32) -> f32
-            sqrt_approx | sqrt_approx(x: f32) -> f32
         "#]],
     );
     check(
