@@ -64,12 +64,12 @@ fn a_large_product() {
         &dims,
         expect![[r#"
             234 combinations: 75 need more than the target's 227 KiB of shared memory or its threads, 3 have tensors that exceed the registers of a thread, 156 legal, of which 5 are kept
-            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 270149 cycles in 1 wave, tensor cores
-            BK = 64, BM = 256, BN = 128, GROUP = 8, STAGES = 3: 279848 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 280372 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 6: 289675 cycles in 1 wave, L2 cache
-            BK = 64, BM = 256, BN = 112, GROUP = 8, STAGES = 4: 298530 cycles in 1 wave, tensor cores
-            the defaults: BK = 64, GROUP = 8: 270149 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 340422 cycles in 1 wave, threads and waits
+            BK = 64, BM = 256, BN = 128, GROUP = 8, STAGES = 3: 350273 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 350817 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 6: 359948 cycles in 1 wave, threads and waits
+            BK = 64, BM = 256, BN = 112, GROUP = 8, STAGES = 4: 375059 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 340422 cycles in 1 wave, threads and waits
         "#]],
     );
 }
@@ -85,12 +85,12 @@ fn a_product_of_few_rows() {
         &dims,
         expect![[r#"
             234 combinations: 75 need more than the target's 227 KiB of shared memory or its threads, 3 have tensors that exceed the registers of a thread, 156 legal, of which 5 are kept
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 20914 cycles in 1 wave, DRAM
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 6: 21327 cycles in 1 wave, threads and waits
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 5: 23109 cycles in 1 wave, threads and waits
-            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 7: 23267 cycles in 1 wave, threads and waits
-            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 6: 23626 cycles in 1 wave, threads and waits
-            the defaults: BK = 64, GROUP = 8: 68523 cycles in 1 wave, tensor cores
+            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 24635 cycles in 1 wave, DRAM
+            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 6: 24871 cycles in 1 wave, DRAM
+            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 5: 26020 cycles in 1 wave, threads and waits
+            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 7: 26166 cycles in 1 wave, threads and waits
+            BK = 64, BM = 64, BN = 96, GROUP = 8, STAGES = 6: 27467 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 71656 cycles in 1 wave, tensor cores
         "#]],
     );
 }
@@ -105,12 +105,12 @@ fn a_large_product_in_turns() {
         &dims,
         expect![[r#"
             234 combinations: 90 need more than the target's 227 KiB of shared memory or its threads, 14 have tensors that exceed the registers of a thread, 130 legal, of which 5 are kept
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 269896 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 270799 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 5: 273717 cycles in 1 wave, tensor cores
-            BK = 64, BM = 128, BN = 112, GROUP = 8, STAGES = 7: 303651 cycles in 1 wave, L2 cache
-            BK = 64, BM = 128, BN = 144, GROUP = 8, STAGES = 6: 306803 cycles in 1 wave, L2 cache
-            the defaults: BK = 64, GROUP = 8: 298712 cycles in 1 wave, tensor cores
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 341329 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 342232 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 5: 346291 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 112, GROUP = 8, STAGES = 7: 372992 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 144, GROUP = 8, STAGES = 6: 386031 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 378054 cycles in 1 wave, threads and waits
         "#]],
     );
 }
@@ -125,12 +125,12 @@ fn attention() {
         &dims,
         expect![[r#"
             15 combinations: 4 need more than the target's 227 KiB of shared memory or its threads, 11 legal, of which 5 are kept
-            BN = 128, GROUPS = 2: 576061 cycles in 16 waves, tensor cores
-            BN = 144, GROUPS = 2: 590183 cycles in 16 waves, tensor cores
-            BN = 160, GROUPS = 2: 590585 cycles in 16 waves, tensor cores
-            BN = 192, GROUPS = 2: 593348 cycles in 16 waves, tensor cores
-            BN = 176, GROUPS = 2: 594327 cycles in 16 waves, tensor cores
-            the defaults: GROUPS = 2: 576061 cycles in 16 waves, tensor cores
+            BN = 128, GROUPS = 2: 725607 cycles in 16 waves, tensor cores
+            BN = 144, GROUPS = 2: 742948 cycles in 16 waves, tensor cores
+            BN = 160, GROUPS = 2: 743234 cycles in 16 waves, tensor cores
+            BN = 192, GROUPS = 2: 745934 cycles in 16 waves, tensor cores
+            BN = 176, GROUPS = 2: 747580 cycles in 16 waves, tensor cores
+            the defaults: GROUPS = 2: 725607 cycles in 16 waves, tensor cores
         "#]],
     );
 }

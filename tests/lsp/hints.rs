@@ -19,18 +19,18 @@ fn the_example_has_layouts_and_instructions() {
         &mut client,
         "k.hx",
         expect![[r#"
-        9:10 ⟨mma.A 2×2⟩
-        10:10 ⟨mma.B 2×2⟩
-        11:10 ⟨mma.C 2×2⟩
-        14:33 ld.global · 4 B
-        15:33 ld.global · 4 B
-        16:25 mma.m16n8k16
-        18:10 ⟨128B swizzle⟩
-        19:28 stmatrix.x4 · 16 B
-        21:11 ⟨4 × 16 B⟩
-        22:18 ld.shared.v4 · 16 B
-        23:71 st.global.v4 · 16 B
-    "#]],
+            9:10 ⟨mma.A 2×2⟩
+            10:10 ⟨mma.B 2×2⟩
+            11:10 ⟨mma.C 2×2⟩
+            14:33 ld.global · 4 B
+            15:33 ld.global · 4 B
+            16:25 mma.m16n8k16
+            18:10 ⟨128B swizzle⟩
+            19:28 stmatrix.x4 · 16 B
+            21:11 ⟨4 × 16 B⟩
+            22:18 ld.shared.v4 · 16 B
+            23:71 st.global.v4 · 16 B
+        "#]],
     );
 }
 

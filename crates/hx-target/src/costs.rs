@@ -22,6 +22,10 @@ pub struct Costs {
     pub basis: Basis,
     /// The number of multiprocessors that code for no particular device assumes.
     pub multiprocessors: u32,
+    /// The number of clusters of blocks that run at once if each block has a multiprocessor to itself, by the blocks of a cluster, where
+    /// the groups of multiprocessors are no multiples of it.
+    #[serde(default)]
+    pub clusters: BTreeMap<String, u32>,
     /// A barrier of the block: the part that does not depend on the number of warps.
     pub barrier: f64,
     /// A barrier of the block: the part for each warp.
@@ -40,8 +44,14 @@ pub struct Costs {
     pub global_bytes: f64,
     /// Bytes that all multiprocessors together move from and to DRAM in a cycle.
     pub dram_bytes: f64,
-    /// Billions of cycles a second under load.
+    /// The traffic of stores by boxes with narrow rows.
+    pub box_rows: BoxRows,
+    /// Billions of cycles a second while the matrix units have little to do.
     pub clock: f64,
+    /// Billions of cycles a second while products keep all matrix units busy, where their power lowers the clock; `None` where it is
+    /// not known to.
+    #[serde(default)]
+    pub product_clock: Option<f64>,
     /// Bytes that bulk copies bring to a multiprocessor in a cycle while those of all multiprocessors do.
     pub box_bytes: f64,
     /// The delay of a bulk copy beyond that of a load.
@@ -84,6 +94,35 @@ pub struct Costs {
     /// differ from those of the catalogue.
     #[serde(default)]
     pub issue: BTreeMap<String, f64>,
+}
+
+impl Costs {
+    /// Returns the number of multiprocessors that clusters of `blocks` blocks fill.
+    pub fn multiprocessors_of_clusters(&self, blocks: u32) -> u32 {
+        let blocks = blocks.max(1);
+        self.clusters.get(&blocks.to_string()).copied().unwrap_or(self.multiprocessors / blocks) * blocks
+    }
+}
+
+/// The time that DRAM takes for what boxes with narrow rows store, as a multiple of the time for whole lines of 128 bytes.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoxRows {
+    /// Rows of 64 bytes, and fewer than 128.
+    pub half: f64,
+    /// Rows of fewer than 64 bytes.
+    pub quarter: f64,
+}
+
+impl BoxRows {
+    /// Returns the factor for the bytes of a row; 1 where no box stores.
+    pub fn factor(self, row: Option<u32>) -> f64 {
+        match row {
+            Some(..64) => self.quarter,
+            Some(64..128) => self.half,
+            Some(128..) | None => 1.0,
+        }
+    }
 }
 
 /// The origin of the numbers of a file.

@@ -123,6 +123,7 @@ pub struct Cost {
     /// for other operations, at a barrier or for a product in flight, are not part of a record: they follow from the program.
     pub threads: f64,
     pub resources: ResourceCycles,
-    /// The cycles from the end of the work in the resources until a wait for an asynchronous operation returns.
+    /// The cycles from the end of the work in the resources until a wait for an asynchronous operation returns, and from the issue of a
+    /// load until its values can be used.
     pub latency: f64,
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use hx_base::{Diagnostic, SourceFile, TextRange};
 use hx_lower::Lowered;
 use hx_synth::{Solved, UNKNOWN_TRIPS};
-use hx_tile::{Cost, Op, OpId};
+use hx_tile::{Cost, Op, OpId, OpKind};
 
 use super::Places;
 
@@ -75,11 +75,14 @@ struct Shares {
 
 impl Shares {
     fn of(solved: &Solved) -> Shares {
-        let cost = |op: &Op| solved.solution.costs.get(&op.id).copied().unwrap_or_default();
-        let busy = |Cost { threads, resources, .. }: Cost| threads.max(resources.most().1);
+        let busy = |op: &Op| {
+            let cost: Cost = solved.solution.costs.get(&op.id).copied().unwrap_or_default();
+            // The values of a load are used soon after it.
+            let latency = if matches!(op.kind, OpKind::Copy { .. }) { cost.latency } else { 0.0 };
+            (cost.threads + latency).max(cost.resources.most().1)
+        };
         let ops = solved.program.ops(UNKNOWN_TRIPS);
-        let of: BTreeMap<OpId, f64> =
-            ops.into_iter().map(|(op, trips)| (op.id, busy(cost(op)) * trips)).collect();
+        let of: BTreeMap<OpId, f64> = ops.into_iter().map(|(op, trips)| (op.id, busy(op) * trips)).collect();
         Shares { all: of.values().sum(), of }
     }
 

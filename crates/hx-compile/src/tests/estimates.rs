@@ -63,8 +63,8 @@ fn large_tiles_are_bound_by_the_tensor_cores() {
                 tensor cores 1024 (100 %), shared memory 640 (62 %), L2 cache 826 (81 %), issue slots 8 (1 %)
                 role of threads 0..128: 158
               role of threads 0..128: 16384 cycles, 2532 of them with instructions; about 24 of 24 registers
-              role of threads 128..384: 21038 cycles, 4061 of them with instructions; about 152 of 240 registers
-              a block: 21038 cycles, if loops of unknown length have 16 rounds
+              role of threads 128..384: 20558 cycles, 3581 of them with instructions; about 152 of 240 registers
+              a block: 20558 cycles, if loops of unknown length have 16 rounds
         "#]],
     );
 }
@@ -80,8 +80,8 @@ fn small_tiles_are_bound_by_the_cache() {
                 tensor cores 64 (31 %), shared memory 96 (46 %), L2 cache 207 (100 %), issue slots 4 (2 %)
                 role of threads 0..128: 158
               role of threads 0..128: 3304 cycles, 2532 of them with instructions; about 24 of 255 registers
-              role of threads 128..256: 4721 cycles, 1501 of them with instructions; about 40 of 255 registers
-              a block: 4921 cycles, if loops of unknown length have 16 rounds
+              role of threads 128..256: 4241 cycles, 1021 of them with instructions; about 40 of 255 registers
+              a block: 4441 cycles, if loops of unknown length have 16 rounds
         "#]],
     );
 }
@@ -97,8 +97,8 @@ fn the_latency_of_a_product_is_exposed_if_nothing_else_is_in_flight() {
                 tensor cores 1024 (89 %), shared memory 640 (56 %), L2 cache 826 (72 %), issue slots 8 (1 %)
                 role of threads 0..128: 158
               role of threads 0..128: 18444 cycles, 2532 of them with instructions; about 24 of 24 registers
-              role of threads 128..384: 22975 cycles, 4061 of them with instructions; about 152 of 240 registers
-              a block: 22975 cycles, if loops of unknown length have 16 rounds
+              role of threads 128..384: 22495 cycles, 3581 of them with instructions; about 152 of 240 registers
+              a block: 22495 cycles, if loops of unknown length have 16 rounds
         "#]],
     );
 }
@@ -143,9 +143,9 @@ fn narrow_products_are_bound_by_shared_memory() {
                 tensor cores 128 (67 %), shared memory 192 (100 %), L2 cache 138 (72 %), issue slots 8 (4 %)
                 role of threads 0..128: 158
               role of threads 0..128: 3230 cycles, 2690 of them with instructions; about 24 of 255 registers
-              role of threads 128..256: 4943 cycles, 1554 of them with instructions; about 40 of 255 registers
-              a block: 4943 cycles, if loops of unknown length have 16 rounds
-              the launch: 1 block in 1 wave of 1, 4943 cycles
+              role of threads 128..256: 4463 cycles, 1074 of them with instructions; about 40 of 255 registers
+              a block: 4463 cycles, if loops of unknown length have 16 rounds
+              the launch: 1 block in 1 wave of 1, 4463 cycles
         "#]],
     );
 }
@@ -162,8 +162,8 @@ fn a_role_that_computes_bounds_its_loop() {
                 tensor cores 256 (7 %), shared memory 192 (5 %), L2 cache 413 (12 %), special functions 512 (15 %), arithmetic 2612 (74 %), issue slots 132 (4 %)
                 role of threads 0..128: 158
               role of threads 0..128: 56137 cycles, 2532 of them with instructions; about 24 of 255 registers
-              role of threads 128..256: 58345 cycles, 51994 of them with instructions; about 88 of 255 registers
-              a block: 58345 cycles, if loops of unknown length have 16 rounds
+              role of threads 128..256: 57865 cycles, 51514 of them with instructions; about 88 of 255 registers
+              a block: 57865 cycles, if loops of unknown length have 16 rounds
         "#]],
     );
 }
@@ -234,6 +234,92 @@ fn conditions_are_decided_block_by_block() {
     assert!((0.98..1.02).contains(&(all / last)), "{all}, {last}");
 }
 
+/// A loop of more rounds than are walked has the condition of its middle, not of its first round.
+#[test]
+fn a_condition_on_the_round_of_a_long_loop_is_that_of_most_rounds() {
+    let text = |condition: &str| {
+        format!(
+            "kernel some(x: f32[n], y: mut f32[b, 128]) grid [b] threads 128 {{
+    let acc = register_tensor(f32, [128]);
+    fill(acc, 0.0);
+    for i in 0..1000 {{
+        if {condition} {{ acc = acc + load(tile(x, [128])[.., i]); }}
+    }}
+    copy(acc, y[block_idx]);
+}}
+"
+        )
+    };
+    let cycles = |condition: &str| launched(&text(condition), &|_| None);
+    let (all, most) = (cycles("i >= 0"), cycles("i > 0"));
+    assert!((0.98..1.02).contains(&(most / all)), "{all}, {most}");
+}
+
+/// Loads are in flight together until their values are used: two take the latency of one, and a sum after each takes it twice.
+#[test]
+fn loads_overlap_until_their_values_are_used() {
+    let text = |body: &str| {
+        format!(
+            "kernel sums(x: f32[n], z: f32[n], y: mut f32[b, 128]) grid [b] threads 128 {{
+    let (gx, gz) = (tile(x, [128]), tile(z, [128]));
+    let acc = register_tensor(f32, [128]);
+    fill(acc, 0.0);
+    for i in 0..40 {{ {body} }}
+    copy(acc, y[block_idx]);
+}}
+"
+        )
+    };
+    let cycles = |body: &str| launched(&text(body), &|_| None);
+    let one = cycles("acc = acc + load(gx[.., i]);");
+    let together = cycles("let a = load(gx[.., i]); let b = load(gz[.., i]); acc = acc + a; acc = acc + b;");
+    let apart = cycles("acc = acc + load(gx[.., i]); acc = acc + load(gz[.., i]);");
+    assert!((1.0..1.1).contains(&(together / one)), "{one}, {together}");
+    assert!((1.9..2.1).contains(&(apart / one)), "{one}, {apart}");
+}
+
+/// The product of a column and a row has as many values as the tile, and an operator of it is computed for each.
+#[test]
+fn an_outer_product_is_computed_for_each_element() {
+    let text = |value: &str| {
+        format!(
+            "kernel outer(x: f32[n], y: mut f32[b, 64, 64]) grid [b] threads 128 {{
+    let (row, column) = (load(tile(x, [64])[.., 0])[new, ..], load(tile(x, [64])[.., 1])[.., new]);
+    copy(cast({value}, f32) + 0.0 * (row + column), y[block_idx]);
+}}
+"
+        )
+    };
+    let cycles = |value: &str| launched(&text(value), &|_| None);
+    let (outer, apart) = (cycles("exp(exp(exp(row + column)))"), cycles("exp(exp(exp(row))) + column"));
+    assert!(outer > 1.3 * apart, "{outer}, {apart}");
+}
+
+/// A cluster lies in one group of multiprocessors, so clusters of four leave some of them idle: 30 run at once, and the others after
+/// them. Numbers of an H200.
+#[test]
+fn clusters_fill_whole_groups_of_multiprocessors() {
+    let text = |size: u32, clusters: u32| {
+        format!(
+            "kernel sums(x: f32[n], y: mut f32[b, 128]) grid [{}] cluster [{size}] threads 1024 {{
+    let acc = register_tensor(f32, [1024]);
+    fill(acc, 0.0);
+    for i in 0..40 {{ acc = acc + load(tile(x, [1024])[.., i]); }}
+    let kept = shared_tensor(f32, [40960]);
+    copy(acc, kept[0..1024]);
+    sync();
+    copy(load(kept[0..128]), y[block_idx]);
+}}
+",
+            size * clusters
+        )
+    };
+    let cycles = |size, clusters| launched(&text(size, clusters), &|_| None);
+    let (fits, beyond, pairs) = (cycles(4, 30), cycles(4, 31), cycles(2, 62));
+    assert!((1.9..2.1).contains(&(beyond / fits)), "{fits}, {beyond}");
+    assert!((0.98..1.02).contains(&(pairs / fits)), "{fits}, {pairs}");
+}
+
 /// DRAM moves bytes in a time that no clock changes, so a launch that it bounds takes more cycles at a faster clock.
 #[test]
 fn bytes_take_time_not_cycles() {
@@ -248,7 +334,7 @@ fn bytes_take_time_not_cycles() {
     let symbols = [("b", 132), ("n", 1 << 20)].map(|(name, value)| (Symbol::Dim(name.into()), value)).into();
     let found = forecast_of_launch(&db, instance, Known::symbols(&symbols)).expect("the grid is known");
     let per_cycle = 2.0 * 132.0 * f64::from(1 << 22) / found.cycles_at(found.clock);
-    assert!((2300.0..2700.0).contains(&per_cycle), "{per_cycle} bytes a cycle");
+    assert!((1850.0..2200.0).contains(&per_cycle), "{per_cycle} bytes a cycle");
     let faster = found.cycles_at(1.25 * found.clock) / found.cycles;
     assert!((1.1..1.26).contains(&faster), "{faster}");
 }

@@ -80,7 +80,7 @@ fn copies_of_two_stages_belong_ahead_of_the_products() {
             HX0418 `copy_async(ga[.., .., next], sa[.., .., next % S])` the copies would cost less time ahead of the products: estimate 0.76×
               `copy_async(ga[.., .., next], sa[.., .., next % S])`: the copies
               `gemm(acc, sa[.., .., ki % S], sb[.., .., ki % S])`: the products
-              note: the blocks of a multiprocessor are estimated to take 29610 instead of 39018 cycles, where a loop of unknown length counts as 16 rounds
+              note: the blocks of a multiprocessor are estimated to take 29130 instead of 38538 cycles, where a loop of unknown length counts as 16 rounds
               fix: move the copies ahead of the products (estimate 0.76×)
         "#]],
     );
@@ -92,7 +92,7 @@ fn copies_of_two_stages_belong_ahead_of_the_products() {
             HX0418 `copy_async(ga[.., .., next], sa[.., .., next % S])` the copies would cost less time ahead of the products: estimate 0.70×
               `copy_async(ga[.., .., next], sa[.., .., next % S])`: the copies
               `gemm(acc, sa[.., .., ki % S], sb[.., .., ki % S])`: the products
-              note: the blocks of a multiprocessor are estimated to take 41091 instead of 58590 cycles, where a loop of unknown length counts as 16 rounds
+              note: the blocks of a multiprocessor are estimated to take 40147 instead of 57646 cycles, where a loop of unknown length counts as 16 rounds
               fix: move the copies ahead of the products (estimate 0.70×)
         "#]],
     );
@@ -129,7 +129,7 @@ fn copies_start_while_products_are_in_flight() {
             HX0418 `copy_async(ga[.., .., next], sa[.., .., next % S])` the copies would cost less time behind the products: estimate 0.71×
               `copy_async(ga[.., .., next], sa[.., .., next % S])`: the copies
               `gemm_async(acc, sa[.., .., ki % S], sb[.., .., ki % S])`: the products
-              note: the blocks of a multiprocessor are estimated to take 15739 instead of 22025 cycles, where a loop of unknown length counts as 16 rounds
+              note: the blocks of a multiprocessor are estimated to take 15259 instead of 21545 cycles, where a loop of unknown length counts as 16 rounds
               fix: move the copies behind the products (estimate 0.71×)
         "#]],
     );
@@ -150,7 +150,7 @@ fn a_name_between_the_statements_keeps_the_text() {
             HX0418 `copy_async(ga[.., .., now], sa[.., .., now % S])` the copies would cost less time ahead of the products: estimate 0.76×
               `copy_async(ga[.., .., now], sa[.., .., now % S])`: the copies
               `gemm(acc, sa[.., .., now], sb[.., .., now])`: the products
-              note: the blocks of a multiprocessor are estimated to take 29610 instead of 39018 cycles, where a loop of unknown length counts as 16 rounds
+              note: the blocks of a multiprocessor are estimated to take 29130 instead of 38538 cycles, where a loop of unknown length counts as 16 rounds
               help: move the copies ahead of the products (estimate 0.76×)
         "#]],
     );

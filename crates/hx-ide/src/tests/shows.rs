@@ -194,19 +194,19 @@ fn a_product_says_why_not() {
     check_hover(
         &MATMUL.replace("gemm(rc", "ge$0mm(rc"),
         expect![[r#"
-        k.hx:17:9 gemm
-        ```hx
-        gemm(c, a, b, warps: …)
-        ```
+            k.hx:17:9 gemm
+            ```hx
+            gemm(c, a, b, warps: …)
+            ```
 
-        `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return.
+            `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return.
 
-        *in `kernel` and `fn`*
+            *in `kernel` and `fn`*
 
-        ---
+            ---
 
-        - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-          lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory"#]],
+            - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
+              lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory"#]],
     );
     let staged = "\
 kernel product(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [1] threads 128 {

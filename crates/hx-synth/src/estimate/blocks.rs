@@ -54,6 +54,11 @@ impl Blocks {
         (self.resident * self.multiprocessors).max(1)
     }
 
+    /// Returns the mean number of blocks that a multiprocessor runs in the launch.
+    pub(super) fn for_each(self) -> f64 {
+        self.count() as f64 / self.multiprocessors as f64
+    }
+
     /// Returns the numbers of the block of a sample along the axes.
     fn sample(self, number: usize) -> [i64; 3] {
         let along = |axis: usize| {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hx_target::{Form, Target};
-use hx_tile::{Cost, Op, OpId, OpKind, Order, PipeId, Resource, ResourceCycles, SyncOp};
+use hx_tile::{Cost, Op, OpId, OpKind, Order, PipeId, Resource, ResourceCycles, SyncOp, TensorId};
 
 /// Operations of one kind that run one after the other beside the threads.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +54,9 @@ pub(super) struct Clock {
     copies: Flight,
     /// Numbers of the copies without a pipeline in each closed group, oldest group first.
     groups: VecDeque<usize>,
+    /// The cycle at which the values of a register tensor have come from a memory, and their load. The first operation on the tensor
+    /// removes the entry.
+    loaded: BTreeMap<TensorId, (f64, OpId)>,
 }
 
 impl Clock {
@@ -69,6 +72,12 @@ impl Clock {
 
     /// Advances the clock over an operation that the group executes.
     pub(super) fn pass(&mut self, op: &Op, cost: &Cost) {
+        let of_op = op.kind.registers();
+        for tensor in &of_op {
+            if let Some((then, load)) = self.loaded.remove(tensor) {
+                self.wait_until(load, then);
+            }
+        }
         self.now += cost.threads;
         self.busy += cost.threads;
         self.resources += cost.resources;
@@ -83,6 +92,16 @@ impl Clock {
             }
             Some(Form::CopyInGroup) => {
                 self.copies.start(self.now, cost.resources[Resource::Global], cost.latency);
+            }
+            // Loads are in flight until their values are used.
+            None if matches!(op.kind, OpKind::Copy { .. }) => {
+                let then = self.now + cost.latency;
+                self.loaded.extend(
+                    of_op
+                        .into_iter()
+                        .filter(|tensor| op.kind.writes(*tensor))
+                        .map(|tensor| (tensor, (then, op.id))),
+                );
             }
             // A stage of a pipeline counts the copies to its barrier, and a sum over the cluster waits for what others send.
             Some(Form::Product | Form::CopyToBarrier | Form::BulkLoad | Form::Send) | None => {}
@@ -143,5 +162,6 @@ impl Clock {
             *cycles += (*cycles - before.waits.get(op).copied().unwrap_or(0.0)) * times;
         }
         [&mut self.products, &mut self.stores, &mut self.copies].into_iter().for_each(|f| f.shift(shift));
+        self.loaded.values_mut().for_each(|(then, _)| *then += shift);
     }
 }

@@ -1,12 +1,12 @@
 //! The cost of each operation of a solved program, from the instructions that the solution chose.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::{DType, Operator};
 use hx_target::{GemmRow, Target};
 use hx_tile::{
     BulkChoice, Choice, Conflicts, CopyChoice, Cost, GemmChoice, Map, Op, OpId, OpKind, OperandChoice,
-    ReduceChoice, Resource, ResourceCycles, Route, Scalar, ScanChoice, Solution, SyncOp, TensorId,
+    ReduceChoice, Resource, ResourceCycles, Route, Scalar, ScanChoice, ScanLevel, Solution, SyncOp, TensorId,
     TileProgram, View, coordinate,
 };
 
@@ -48,7 +48,8 @@ impl Recorder<'_> {
                 self.copy(memory, choice, threads)
             }
             (OpKind::Atomic(atomic), Some(Choice::Copy(choice))) => {
-                self.copy(&atomic.memory, choice, threads)
+                let cost = self.copy(&atomic.memory, choice, threads);
+                Cost { threads: cost.threads + cost.latency, latency: 0.0, ..cost }
             }
             (OpKind::CopyAsync { src, .. }, Some(Choice::Copy(choice))) => {
                 self.asynchronous(src, choice, threads)
@@ -152,12 +153,27 @@ impl Recorder<'_> {
 
     fn scan(&self, dst: &[TensorId], operators: &[Scalar], choice: &ScanChoice, threads: u32) -> Cost {
         let values = dst.first().map_or(0.0, |t| self.values(*t)) as i64;
-        let of = |value| cost::scan(self.program.target, threads, value, values, &choice.levels, self.drain);
+        let target = self.program.target;
+        let of = |value| cost::scan(target, threads, value, values, &choice.levels, self.drain);
         let cycles = operators.iter().map(of).sum();
-        Cost { threads: cycles, ..Cost::default() }
+        let mut resources = ResourceCycles::default();
+        let mut blocks = values as f64;
+        for level in &choice.levels {
+            let combined: f64 = operators.iter().map(|op| cost::map(target, threads, op, values)).sum();
+            resources[Resource::Arithmetic] += combined;
+            match level {
+                ScanLevel::Values { extent, .. } => blocks /= *extent as f64,
+                ScanLevel::Lanes { extent, .. } => {
+                    let exchanged = f64::from(extent.ilog2() + 2) * blocks * operators.len() as f64;
+                    resources[Resource::Shared] += exchanged * warps(target, threads);
+                }
+                ScanLevel::Across { .. } => {}
+            }
+        }
+        Cost { threads: cycles, resources, latency: 0.0 }
     }
 
-    /// Returns the cost of a copy between registers and a memory.
+    /// Returns the cost of a copy between registers and a memory. The latency is that of a load until its values can be used.
     fn copy(&self, memory: &View, choice: &CopyChoice, threads: u32) -> Cost {
         let target = self.program.target;
         let row = choice.row;
@@ -179,7 +195,7 @@ impl Recorder<'_> {
                 (resources[Resource::Global].max(instructions * row.issue), row.latency)
             }
         };
-        Cost { threads: busy + parts + latency, resources, latency: 0.0 }
+        Cost { threads: busy + parts, resources, latency }
     }
 
     /// Returns the cost of a copy from global to shared memory whose threads each bring an own part.
@@ -237,30 +253,51 @@ impl Recorder<'_> {
         cost
     }
 
-    /// Adds the work of an expression. Returns the number of elements for which a thread evaluates it.
-    fn scalar(&self, map: &Map, value: &Scalar, work: &mut Work) -> f64 {
+    /// Adds the work of an expression. Returns the axes of the result along which its values differ.
+    fn scalar(&self, map: &Map, value: &Scalar, work: &mut Work) -> BTreeSet<usize> {
         match value {
-            Scalar::Input { index, .. } => self.values(map.inputs[*index as usize]),
-            Scalar::Index { .. } => self.values(map.dst),
-            Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
+            Scalar::Input { index, .. } => {
+                let shape = &self.program.tensor(map.inputs[*index as usize]).shape;
+                (0..shape.len()).filter(|axis| shape[*axis] > 1).collect()
+            }
+            Scalar::Index { axis } => BTreeSet::from([*axis]),
+            Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => {
+                BTreeSet::new()
+            }
             Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => self.scalar(map, arg, work),
             Scalar::Apply { operator, dtype, args } => {
                 let joined = fused_product(self.program.target, *operator, *dtype, args);
-                let mut values: f64 = 0.0;
+                let mut axes = BTreeSet::new();
                 for (i, arg) in args.iter().enumerate() {
-                    let of = match arg {
+                    match arg {
                         Scalar::Apply { args: factors, .. } if joined == Some(i) => {
-                            factors.iter().map(|f| self.scalar(map, f, work)).fold(0.0, f64::max)
+                            axes.extend(factors.iter().flat_map(|factor| self.scalar(map, factor, work)));
                         }
-                        _ => self.scalar(map, arg, work),
-                    };
-                    values = values.max(of);
+                        _ => axes.extend(self.scalar(map, arg, work)),
+                    }
                 }
                 let operator = if joined.is_some() { Operator::Fma } else { *operator };
-                work.add(self.program.target, operator, *dtype, values);
-                values
+                work.add(self.program.target, operator, *dtype, self.differing(map.dst, &axes));
+                axes
             }
         }
+    }
+
+    /// Returns the number of values of a thread that differ, in a register tensor whose elements depend on these axes only.
+    fn differing(&self, tensor: TensorId, axes: &BTreeSet<usize>) -> f64 {
+        let (shape, Some(held)) = (&self.program.tensor(tensor).shape, self.solution.registers.get(&tensor))
+        else {
+            return 0.0;
+        };
+        if (0..shape.len()).all(|axis| shape[axis] == 1 || axes.contains(&axis)) {
+            return held.layout.mode(1).size() as f64;
+        }
+        let values = held.layout.mode(1);
+        let at = (0..values.size()).map(|value| {
+            let place = coordinate(values.eval(value), shape);
+            axes.iter().map(|axis| place[*axis]).collect::<Vec<i64>>()
+        });
+        if axes.is_empty() { 0.0 } else { at.collect::<BTreeSet<_>>().len() as f64 }
     }
 
     /// Returns the cost of an operation that orders others, if it need not wait.

@@ -101,7 +101,14 @@ impl<'p> Walk<'p> {
                     let rounds = if self.is_walked_whole(var, body, count) { count as usize } else { WALKED };
                     let is_whole = rounds > WALKED;
                     self.repeated(body, [count, times], rounds, |walk, round| {
-                        let by = if is_whole { i64::try_from(round).unwrap_or(0) } else { 0 };
+                        // The first round is itself, and the others stand for those in the middle.
+                        let by = if is_whole {
+                            round as i64
+                        } else if round > 0 {
+                            count as i64 / 2
+                        } else {
+                            0
+                        };
                         walk.values.extend(first.map(|first| (var.clone(), first + by)));
                     });
                     self.values.remove(var);
