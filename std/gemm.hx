@@ -1,6 +1,7 @@
 //! Matrix products of Hopper: one group of threads copies tiles into a ring of stages, others multiply them.
 
 use std::activations::{gelu, identity, relu};
+use std::gemm_split::{gemm_split, gemm_swapped_split};
 use std::tiles::grouped;
 
 /// Copies the tiles of one product into stages.
@@ -91,6 +92,30 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
 ///
 /// The operands are f16, bf16, tf32, floats of 8 bits or integers of 8 bits. Those of 16 bits may be contiguous along either
 /// dimension, as in `gemm(a.T, b, c)`; the instructions read all others along K only.
+/// Without a tile of its own, a launch runs the member of the family that is fastest for its shape by the cost model.
+#[family(
+    gemm<BN = 256>,
+    gemm<BN = 208>,
+    gemm<BN = 176>,
+    gemm<BN = 128>,
+    gemm_pingpong<BN = 192>,
+    gemm_pingpong<BN = 160>,
+    gemm_pingpong<BN = 128>,
+    gemm_pingpong<BM = 64, BN = 256>,
+    gemm_pingpong<BM = 64, BN = 128>,
+    gemm_pingpong<BM = 64, BN = 64>,
+    gemm_split<BN = 128>,
+    gemm_split<BN = 256>,
+    gemm_swapped<BM = 8>,
+    gemm_swapped<BM = 16>,
+    gemm_swapped<BM = 32>,
+    gemm_swapped<BM = 64>,
+    gemm_swapped<BM = 64, BN = 128>,
+    gemm_swapped_split<BM = 8>,
+    gemm_swapped_split<BM = 16>,
+    gemm_swapped_split<BM = 32>,
+    gemm_swapped_split<BM = 64>,
+)]
 kernel gemm<
     T: type = bf16,
     U: type = T,

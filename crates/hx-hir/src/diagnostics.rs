@@ -6,6 +6,7 @@
 mod broken;
 mod calls;
 mod dtypes;
+mod family;
 mod imports;
 mod indices;
 mod items;
@@ -24,8 +25,8 @@ use hx_base::{Code, Diagnostic, SourceFile, TextRange, TextSize, sort_diagnostic
 use crate::{
     Db, ExprId, ExprStore, Item, Kernel, Names, PatId, SignatureSourceMap, SourceMap, StmtId, TypeProblem,
     TypeRefId, body_names, body_of, body_source_map, file_items, fn_signature, infer_body, kernel_signature,
-    kernel_tune, signature_names, signature_source_map, signature_types, tune_names, tune_source_map,
-    tune_types,
+    family_names, family_of, family_source_map, kernel_family, kernel_tune, signature_names,
+    signature_source_map, signature_types, tune_names, tune_source_map, tune_types,
 };
 
 /// Returns the diagnostics of one item, ordered by place.
@@ -42,6 +43,12 @@ pub fn item_diagnostics<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic
         names::report(&at, &tune_names(db, kernel).problems, &mut found);
         report_types(&at, &types.problems, &mut found);
         tune::report(&at, &types.faults, &mut found);
+    }
+    if let Some((at, kernel)) = Reporter::family(db, item) {
+        let family = family_of(db, kernel);
+        names::report(&at, &family_names(db, kernel).problems, &mut found);
+        report_types(&at, &family.problems, &mut found);
+        family::report(&at, &family.faults, &mut found);
     }
     let at = Reporter::body(db, item);
     names::report(&at, &body_names(db, item).problems, &mut found);
@@ -88,8 +95,15 @@ struct Reporter<'db> {
     map: &'db SourceMap,
     signature: Option<&'db SignatureSourceMap>,
     in_signature: bool,
-    /// The part of the signature is the `tune` clause, whose ids have a store of their own.
-    in_tune: bool,
+    /// The part of the signature, if its ids have a store of their own.
+    clause: Option<Clause>,
+}
+
+/// A part of a kernel's header with a store of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clause {
+    Tune,
+    Family,
 }
 
 /// The source map of an item without a body.
@@ -105,7 +119,7 @@ impl<'db> Reporter<'db> {
             map,
             signature: signature_source_map(db, item),
             in_signature: false,
-            in_tune: false,
+            clause: None,
         }
     }
 
@@ -113,7 +127,7 @@ impl<'db> Reporter<'db> {
     fn signature(db: &'db dyn Db, item: Item<'db>) -> Option<Reporter<'db>> {
         let signature = signature_source_map(db, item)?;
         let map = &signature.map;
-        Some(Reporter { db, item, map, signature: Some(signature), in_signature: true, in_tune: false })
+        Some(Reporter { db, item, map, signature: Some(signature), in_signature: true, clause: None })
     }
 
     /// Makes a reporter for the `tune` clause of a kernel, if the item is a kernel with one.
@@ -121,7 +135,15 @@ impl<'db> Reporter<'db> {
         let Item::Kernel(kernel) = item else { return None };
         let map = tune_source_map(db, kernel)?;
         let signature = signature_source_map(db, item);
-        Some((Reporter { db, item, map, signature, in_signature: true, in_tune: true }, kernel))
+        Some((Reporter { db, item, map, signature, in_signature: true, clause: Some(Clause::Tune) }, kernel))
+    }
+
+    /// Makes a reporter for the family of a kernel, if the item is a kernel with one.
+    fn family(db: &'db dyn Db, item: Item<'db>) -> Option<(Reporter<'db>, Kernel<'db>)> {
+        let Item::Kernel(kernel) = item else { return None };
+        let map = family_source_map(db, kernel)?;
+        let signature = signature_source_map(db, item);
+        Some((Reporter { db, item, map, signature, in_signature: true, clause: Some(Clause::Family) }, kernel))
     }
 }
 
@@ -131,7 +153,12 @@ impl<'db> Reporter<'db> {
         let (db, item) = (self.db, self.item);
         let names = || &signature_names(db, item).names;
         match item {
-            Item::Kernel(it) if self.in_tune => (&kernel_tune(db, it).store, tune_names(db, it)),
+            Item::Kernel(it) if self.clause == Some(Clause::Tune) => {
+                (&kernel_tune(db, it).store, tune_names(db, it))
+            }
+            Item::Kernel(it) if self.clause == Some(Clause::Family) => {
+                (&kernel_family(db, it).store, family_names(db, it))
+            }
             Item::Kernel(it) if self.in_signature => (&kernel_signature(db, it).store, names()),
             Item::Function(it) if self.in_signature => (&fn_signature(db, it).store, names()),
             _ => (&body_of(db, item).store, body_names(db, item)),

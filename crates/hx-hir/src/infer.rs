@@ -7,6 +7,7 @@
 mod builtin;
 mod call;
 mod expr;
+mod family;
 mod host;
 mod joined;
 mod picked;
@@ -27,6 +28,7 @@ use la_arena::ArenaMap;
 
 pub use problem::{MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, TypeProblem, WARP};
 pub use signature::{SignatureTypes, signature_types};
+pub use family::{Family, FamilyProblem, Member, family_of};
 pub use tune::{MAX_AXIS, TuneProblem, TuneTypes, TuneValue, ValuesFault, tune_types};
 
 use crate::constants::{constant_type, constants_of, standing};

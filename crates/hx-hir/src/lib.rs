@@ -17,6 +17,7 @@ mod db;
 mod diagnostics;
 mod docs;
 mod expr;
+mod family;
 mod forall;
 mod import;
 mod infer;
@@ -47,21 +48,22 @@ pub use expr::{
     MeasureKind, MemorySpace, Name, Pat, PatId, Path, RoleKind, Stmt, StmtId, StmtKind, TupleField, TypeRef,
     TypeRefId, UnaryOp, WarpRole, bit_op,
 };
+pub use family::{FamilyList, family_source_map, kernel_family};
 pub use forall::{ForallDomain, ForallVariable};
 pub use import::{
     Import, PathTarget, absolute_path, cell_bindings, imports, is_binding, names_in_scope, resolve_path,
     top_level_pats,
 };
 pub use infer::{
-    Inference, MAX_AXIS, MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, SignatureTypes, TuneProblem,
-    TuneTypes, TuneValue, TypeProblem, ValuesFault, WARP, Writes, infer_body, signature_types, tune_types,
+    Family, FamilyProblem, Inference, Member, MAX_AXIS, MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, SignatureTypes, TuneProblem,
+    TuneTypes, TuneValue, TypeProblem, ValuesFault, WARP, Writes, family_of, infer_body, signature_types, tune_types,
 };
 pub use item::{
     Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,
     item_named, item_names, item_range, item_text,
 };
 pub use resolve::{
-    Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, signature_names, tune_names,
+    Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, family_names, signature_names, tune_names,
 };
 pub use signature::{FnSignature, GenericParam, KernelSignature, Param, Predicate};
 pub use sound::{Sound, all_reached_errors, reached_errors, reached_tokens};

@@ -10,7 +10,7 @@ use la_arena::ArenaMap;
 use crate::{
     Block, Builtin, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel, Name, Param,
     Pat, PatId, Path, PathTarget, Place, Predicate, StmtId, StmtKind, TypeRef, TypeRefId, body_of, builtin,
-    fn_signature, is_binding, kernel_signature, kernel_tune, resolve_path,
+    fn_signature, is_binding, kernel_family, kernel_signature, kernel_tune, resolve_path,
 };
 
 /// The meaning of a name.
@@ -182,6 +182,16 @@ pub fn tune_names<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Names {
         resolver.expr(axis.at);
         axis.step.into_iter().for_each(|step| resolver.expr(step));
     }
+    resolver.names
+}
+
+/// Resolves the names in the family of a kernel: kernels, and the constants among their arguments. The parameters of the kernel mean
+/// nothing there, because the list is read before a launch.
+#[salsa::tracked]
+pub fn family_names<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Names {
+    let list = kernel_family(db, kernel);
+    let mut resolver = Resolver::new(db, kernel.file(db), Place::Host, &list.store);
+    list.members.iter().for_each(|member| resolver.expr(*member));
     resolver.names
 }
 

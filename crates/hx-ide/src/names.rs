@@ -9,7 +9,8 @@ use hx_hir::{Builtin, resolve_path};
 use hx_hir::{
     Expr, ExprId, ExprStore, Item, ItemKey, ItemKind, Kind, Name, Names, Pat, PatId, Path, PathTarget,
     Resolution, SourceMap, StmtKind, TypeRef, absolute_path, body_names, body_of, body_source_map,
-    file_items, fn_signature, item_range, kernel_signature, kernel_tune, signature_names,
+    family_names, family_source_map, file_items, fn_signature, item_range, kernel_family, kernel_signature,
+    kernel_tune, signature_names,
     signature_source_map, tune_names, tune_source_map,
 };
 use hx_syntax::ast::{self, AstNode as _};
@@ -145,6 +146,11 @@ impl<'db> Finder<'db> {
             && let Some(map) = tune_source_map(db, kernel)
         {
             self.store(item, &kernel_tune(db, kernel).store, map, tune_names(db, kernel));
+        }
+        if let Item::Kernel(kernel) = item
+            && let Some(map) = family_source_map(db, kernel)
+        {
+            self.store(item, &kernel_family(db, kernel).store, map, family_names(db, kernel));
         }
         let Some(map) = body_source_map(db, item) else { return };
         let body = body_of(db, item);

@@ -9,6 +9,7 @@ mod cuda;
 mod data;
 mod direct;
 mod estimates;
+mod family;
 mod in_place;
 mod instance;
 mod levels;
@@ -25,7 +26,7 @@ mod tuned;
 mod values;
 mod witness;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
@@ -62,6 +63,7 @@ pub use simulate::Old;
 use simulate::Simulated;
 pub use step::{Recorded, Stepping};
 pub use time::Timing;
+use family::Adapt;
 pub use tuned::Tuned;
 pub use tuned::text_hash;
 pub use tuned::{fits, values};
@@ -84,6 +86,8 @@ pub struct Launcher<'a> {
     last: Option<Launched<'a>>,
     /// Arguments of kernels that were tuned for shapes.
     tuned: Option<&'a Tuned>,
+    /// The members of families that launches took, by the kernel with what was bound: their positions, and the remarks about them.
+    members: RefCell<BTreeMap<String, (usize, String)>>,
     /// The kernel of the last launch.
     running: Option<Name>,
     /// The number of launches so far.
@@ -182,6 +186,7 @@ impl<'a> Launcher<'a> {
             had_orders: false,
             last: None,
             tuned: None,
+            members: RefCell::default(),
             running: None,
             launches: 0,
             watch: None,
@@ -311,23 +316,42 @@ impl<'a> Launcher<'a> {
     /// Binds the arguments of a launch, and chooses its instance.
     fn chosen(&self, request: &LaunchRequest) -> Result<Chosen<'a>, LaunchError> {
         let db: &'a dyn Db = self.db;
-        self.chosen_of(find_kernel(db, request)?, request, |_| Ok(()))
+        self.chosen_of(find_kernel(db, request)?, request, &|_, _| Ok(()))
     }
 
-    /// Binds the arguments of a launch, and chooses its instance after `adapt` has seen what was bound.
+    /// Binds the arguments of a launch, and chooses its kernel, if that has a family, and its instance after `adapt` has seen what was
+    /// bound.
     fn chosen_of(
         &self,
         kernel: Kernel<'a>,
         request: &LaunchRequest,
-        adapt: impl FnOnce(&mut bind::Prepared) -> Result<(), LaunchError>,
+        adapt: Adapt<'_, 'a>,
     ) -> Result<Chosen<'a>, LaunchError> {
         let db: &'a dyn Db = self.db;
         let mut prepared = bind::bind(db, kernel, request)?;
-        adapt(&mut prepared)?;
+        adapt(kernel, &mut prepared)?;
+        let stated = prepared.args.len();
         let remarks = match self.tuned {
             Some(tuned) => tuned.apply(db, kernel, self.machine, &mut prepared)?,
             None => Vec::new(),
         };
+        let is_tuned = prepared.args.len() > stated;
+        if !is_tuned && let Some(mut chosen) = self.of_family(kernel, request, (&prepared, adapt))? {
+            chosen.remarks.splice(0..0, remarks);
+            return Ok(chosen);
+        }
+        self.instantiated(kernel, request, prepared, remarks)
+    }
+
+    /// Chooses the instance of a kernel whose arguments are bound.
+    fn instantiated(
+        &self,
+        kernel: Kernel<'a>,
+        request: &LaunchRequest,
+        prepared: bind::Prepared,
+        remarks: Vec<String>,
+    ) -> Result<Chosen<'a>, LaunchError> {
+        let db: &'a dyn Db = self.db;
         let sources = prepared.sources.clone();
         let (instance, bound) = instance::choose(db, kernel, self.machine, prepared)?;
         let checked = self.checked(instance)?;

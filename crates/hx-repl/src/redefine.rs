@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use hx_base::{Diagnostic, FileKind, Scope, SourceFile};
 use hx_hir::{
     Db, Item, ItemKey, ItemKind, Name, Names, Path, PathTarget, Resolution, body_names, file_items,
-    item_range, names_in_scope, resolve_path, signature_names, tune_names,
+    family_names, item_range, names_in_scope, resolve_path, signature_names, tune_names,
 };
 
 use crate::screen::Screen;
@@ -193,6 +193,7 @@ fn used_items<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<ItemKey> {
     out.extend(of(&signature_names(db, item).names));
     if let Item::Kernel(kernel) = item {
         out.extend(of(tune_names(db, kernel)));
+        out.extend(of(family_names(db, kernel)));
     }
     out
 }

@@ -560,4 +560,24 @@ family! {
     /// }
     /// ```
     NOT_ASSOCIATIVE = "HX0230", "not-associative", Error, "the operator of a reduction is not associative";
+
+    /// A member in the `#[family(…)]` of a kernel is no kernel, takes other arguments than the kernel before which it is listed, or has a
+    /// compile-time argument that is no constant.
+    ///
+    /// ```hx fails
+    /// #[family(whole<B = 64>, parts)]
+    /// kernel whole<B = 128>(x: f32[n], y: mut f32[n]) grid [cdiv(n, B)] threads 32 {
+    ///     copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+    /// }
+    ///
+    /// fn parts(x: f32) -> f32 { x }
+    /// ```
+    ///
+    /// ```hx
+    /// #[family(whole<B = 64>, whole)]
+    /// kernel whole<B = 128>(x: f32[n], y: mut f32[n]) grid [cdiv(n, B)] threads 32 {
+    ///     copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+    /// }
+    /// ```
+    BAD_FAMILY = "HX0231", "bad-family", Error, "a member of a family is wrong";
 }

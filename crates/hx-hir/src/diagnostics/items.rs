@@ -11,7 +11,7 @@ use hx_syntax::ast;
 use super::Reporter;
 use crate::{
     Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map,
-    collect, file_items, fn_signature, imports, infer_body, item_range, kernel_signature,
+    collect, family::FAMILY, file_items, fn_signature, imports, infer_body, item_range, kernel_signature,
     signature_source_map, top_level_pats,
 };
 
@@ -59,12 +59,19 @@ fn item_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
         Item::Use(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
         Item::Test(_) | Item::Bench(_) | Item::Main(_) | Item::Cell(_) => Vec::new(),
     };
+    let mut families = 0;
     let takes_notes = matches!(at.item, Item::Kernel(_) | Item::Function(_));
     for attr in attrs {
         let (Some(path), Some(name)) = (attr.path(), attr.text()) else { continue };
         let range = at.absolute(Some(collect::node_range(&path)));
         if name == "accept" && takes_notes {
             accept(at, range, &attr.texts(), out);
+        } else if name == FAMILY && matches!(at.item, Item::Kernel(_)) {
+            families += 1;
+            if families > 1 {
+                let message = "a kernel has one family: this list is not read";
+                out.push(at.diagnostic(&codes::BAD_FAMILY, range, message).help("put all members into the first one"));
+            }
         } else {
             unknown_attribute(at, range, &name, out);
         }

@@ -49,7 +49,7 @@ fn unknown(at: &Reporter<'_>, expr: ExprId, path: &Path, called: bool, scope: &[
             .note(format!("`{name}` is a value of the session, which items do not see"))
             .help(format!("pass it as an argument, or define a constant: `const {name} = …;`"));
     }
-    if at.in_signature && !at.in_tune && path.segments.len() == 1 {
+    if at.in_signature && at.clause.is_none() && path.segments.len() == 1 {
         found = found.note("a dimension is bound where its name stands alone in a parameter's shape");
     }
     found

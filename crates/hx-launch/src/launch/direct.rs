@@ -3,8 +3,9 @@
 
 use hx_base::codes;
 use hx_codegen::LaunchParam;
-use hx_compile::thread_program;
+use hx_compile::{Db, thread_program};
 use hx_dtype::DType;
+use hx_hir::Kernel;
 use hx_host::device::{LaunchError, LaunchRequest};
 use hx_host::{HostError, Value};
 use hx_index::Symbol;
@@ -141,24 +142,34 @@ impl<'a> Launcher<'a> {
     /// # Errors
     /// If the arguments do not fit the kernel, or a tensor that the kernel takes as packed is not.
     pub fn check_direct(&self, request: &LaunchRequest, align: &[u32]) -> Result<Vec<usize>, LaunchError> {
-        self.placed(request, align).map(|chosen| written(&chosen.bound, &chosen.sources))
+        let adapt = |kernel, prepared: &mut Prepared| placed(self.db, kernel, request, align, prepared);
+        let chosen = self.single(find_kernel(self.db, request)?, request, &adapt)?;
+        Ok(written(&chosen.bound, &chosen.sources))
     }
 
     pub(super) fn placed(&self, request: &LaunchRequest, align: &[u32]) -> Result<Chosen<'a>, LaunchError> {
-        let kernel = find_kernel(self.db, request)?;
-        let header = Header::new(self.db, kernel);
-        self.chosen_of(kernel, request, |prepared| {
-            packed(&header, request, prepared)?;
-            for (declared, &source) in header.signature.params.iter().zip(&prepared.sources) {
-                if let (Value::Tensor(_), Some(&bytes)) = (&request.args[source].value, align.get(source))
-                    && bytes < LaunchFacts::MAX
-                {
-                    prepared.align.insert(declared.name.clone(), bytes);
-                }
-            }
-            Ok(())
-        })
+        self.chosen_of(find_kernel(self.db, request)?, request, &|kernel, prepared| placed(self.db, kernel, request, align, prepared))
     }
+}
+
+/// Checks that the packed tensors of a direct launch are packed, and notes where their data lie.
+fn placed<'a>(
+    db: &'a dyn Db,
+    kernel: Kernel<'a>,
+    request: &LaunchRequest,
+    align: &[u32],
+    prepared: &mut Prepared,
+) -> Result<(), LaunchError> {
+    let header = Header::new(db, kernel);
+    packed(&header, request, prepared)?;
+    for (declared, &source) in header.signature.params.iter().zip(&prepared.sources) {
+        if let (Value::Tensor(_), Some(&bytes)) = (&request.args[source].value, align.get(source))
+            && bytes < LaunchFacts::MAX
+        {
+            prepared.align.insert(declared.name.clone(), bytes);
+        }
+    }
+    Ok(())
 }
 
 /// Refuses tensors with gaps or in another order where the kernel declares no strides: nothing packs them on the way.

@@ -8,7 +8,7 @@ use hx_calibrate::{CLOCK_SYMBOL, CLOCK_TEXT, Clock};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use hx_compile::{Db, Forecast, Known, forecast_of_launch};
+use hx_compile::{Db, Forecast, Instance, Known, forecast_of_launch};
 use hx_host::dense::Numbers;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
@@ -46,6 +46,16 @@ const READ: usize = 1 << 20;
 /// Returns the forecast of a launch, from its dimensions, its integers and the integers in its tensors; `None` if the cost model has
 /// no estimate for the instance.
 pub(super) fn launch<'db>(db: &'db dyn Db, checked: Checked<'db>, bound: &Bound) -> Option<Forecast> {
+    of_instance(db, checked.get(), bound, &bound.symbols)
+}
+
+/// As [`launch`], of an instance that need not be checked, with other values of the launch's symbols.
+pub(super) fn of_instance<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    bound: &Bound,
+    symbols: &BTreeMap<Symbol, i64>,
+) -> Option<Forecast> {
     let tables: RefCell<BTreeMap<ParamId, Option<Vec<i64>>>> = RefCell::default();
     let read = |param: ParamId, at: &[i64]| {
         let BoundParam::Tensor(tensor) = bound.params.get(param.0 as usize)? else { return None };
@@ -57,7 +67,7 @@ pub(super) fn launch<'db>(db: &'db dyn Db, checked: Checked<'db>, bound: &Bound)
             .try_fold(0, |index, (at, extent)| (0..*extent).contains(at).then_some(index * extent + at));
         table.as_ref()?.get(usize::try_from(index?).ok()?).copied()
     };
-    forecast_of_launch(db, checked.get(), Known { symbols: &bound.symbols, read: &read })
+    forecast_of_launch(db, instance, Known { symbols, read: &read })
 }
 
 /// Returns the elements of a tensor of integers in the order of its dimensions; `None` for other tensors and large ones.
