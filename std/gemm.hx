@@ -1,7 +1,8 @@
 //! Matrix products of Hopper: one group of threads copies tiles into a ring of stages, others multiply them.
 
 use std::activations::{gelu, identity, relu};
-use std::gemm_split::{gemm_split, gemm_swapped_split};
+use std::gemm_any::gemm_any;
+use std::gemm_split::gemm_swapped_split;
 use std::tiles::grouped;
 
 /// Copies the tiles of one product into stages.
@@ -92,7 +93,7 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
 ///
 /// The operands are f16, bf16, tf32, floats of 8 bits or integers of 8 bits. Those of 16 bits may be contiguous along either
 /// dimension, as in `gemm(a.T, b, c)`; the instructions read all others along K only.
-/// Without a tile of its own, a launch runs the member of the family that is fastest for its shape by the cost model.
+/// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
 #[family(
     gemm<BN = 256>,
     gemm<BN = 208>,
@@ -101,20 +102,27 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_pingpong<BN = 192>,
     gemm_pingpong<BN = 160>,
     gemm_pingpong<BN = 128>,
+    gemm_pingpong<BN = 64, STAGES = 7>,
+    gemm_pingpong<BN = 32, STAGES = 8>,
+    gemm_pingpong<BN = 16, STAGES = 8>,
     gemm_pingpong<BM = 64, BN = 256>,
     gemm_pingpong<BM = 64, BN = 128>,
     gemm_pingpong<BM = 64, BN = 64>,
-    gemm_split<BN = 128>,
-    gemm_split<BN = 256>,
     gemm_swapped<BM = 8>,
     gemm_swapped<BM = 16>,
     gemm_swapped<BM = 32>,
+    gemm_swapped<BM = 32, BN = 128>,
     gemm_swapped<BM = 64>,
     gemm_swapped<BM = 64, BN = 128>,
     gemm_swapped_split<BM = 8>,
+    gemm_swapped_split<BM = 8, SPLIT = 8>,
     gemm_swapped_split<BM = 16>,
     gemm_swapped_split<BM = 32>,
+    gemm_swapped_split<BM = 32, SPLIT = 4>,
     gemm_swapped_split<BM = 64>,
+    gemm_any<BN = 128>,
+    gemm_any<BN = 64>,
+    gemm_any<BM = 64, BN = 64>,
 )]
 kernel gemm<
     T: type = bf16,
@@ -257,10 +265,26 @@ test "gemm" for (m, n, k) in [(128, 256, 64), (300, 520, 136)] {
     let a = randn(f16, [m, k], seed: 1);
     let b = randn(f16, [n, k], seed: 2);
     let (c, d) = (empty(f16, [m, n]), empty(f16, [m, n]));
-    gemm(a, b, c);
+    gemm<BM = 128>(a, b, c);
     assert_close(c, a @ b.T, ulp: 4);
     gemm_pingpong(a, b, d);
     assert_close(d, a @ b.T, ulp: 4);
+}
+
+test "gemm of any shape" for (m, n, k) in [
+    (1, 1, 1),
+    (16, 257, 511),
+    (300, 521, 135),
+    (200, 72, 262),
+    (40, 4104, 520),
+] {
+    let a = randn(bf16, [m, k], seed: 3);
+    let b = randn(bf16, [n, k], seed: 4);
+    let (c, d) = (empty(bf16, [m, n]), empty(bf16, [m, n]));
+    gemm(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    gemm<EPILOGUE = relu>(a, b, d);
+    assert_close(d, max(a @ b.T, 0.0), ulp: 4);
 }
 
 test "gemm in tiles of any multiple of 16 columns" for (bn, n) in [

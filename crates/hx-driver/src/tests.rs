@@ -3,6 +3,7 @@
 mod benches;
 mod code;
 mod docs;
+mod family;
 mod launches;
 mod listing;
 mod prints;

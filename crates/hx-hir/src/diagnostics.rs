@@ -24,8 +24,8 @@ use hx_base::{Code, Diagnostic, SourceFile, TextRange, TextSize, sort_diagnostic
 
 use crate::{
     Db, ExprId, ExprStore, Item, Kernel, Names, PatId, SignatureSourceMap, SourceMap, StmtId, TypeProblem,
-    TypeRefId, body_names, body_of, body_source_map, file_items, fn_signature, infer_body, kernel_signature,
-    family_names, family_of, family_source_map, kernel_family, kernel_tune, signature_names,
+    TypeRefId, body_names, body_of, body_source_map, family_names, family_of, family_source_map, file_items,
+    fn_signature, infer_body, kernel_family, kernel_signature, kernel_tune, signature_names,
     signature_source_map, signature_types, tune_names, tune_source_map, tune_types,
 };
 
@@ -143,7 +143,10 @@ impl<'db> Reporter<'db> {
         let Item::Kernel(kernel) = item else { return None };
         let map = family_source_map(db, kernel)?;
         let signature = signature_source_map(db, item);
-        Some((Reporter { db, item, map, signature, in_signature: true, clause: Some(Clause::Family) }, kernel))
+        Some((
+            Reporter { db, item, map, signature, in_signature: true, clause: Some(Clause::Family) },
+            kernel,
+        ))
     }
 }
 

@@ -55,15 +55,17 @@ pub use import::{
     top_level_pats,
 };
 pub use infer::{
-    Family, FamilyProblem, Inference, Member, MAX_AXIS, MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, SignatureTypes, TuneProblem,
-    TuneTypes, TuneValue, TypeProblem, ValuesFault, WARP, Writes, family_of, infer_body, signature_types, tune_types,
+    Family, FamilyProblem, Inference, MAX_AXIS, MAX_PARTS, MAX_TERMS, MAX_THREADS, Member, RolesProblem,
+    SignatureTypes, TuneProblem, TuneTypes, TuneValue, TypeProblem, ValuesFault, WARP, Writes, family_of,
+    infer_body, signature_types, tune_types,
 };
 pub use item::{
     Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,
     item_named, item_names, item_range, item_text,
 };
 pub use resolve::{
-    Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, family_names, signature_names, tune_names,
+    Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, family_names, signature_names,
+    tune_names,
 };
 pub use signature::{FnSignature, GenericParam, KernelSignature, Param, Predicate};
 pub use sound::{Sound, all_reached_errors, reached_errors, reached_tokens};

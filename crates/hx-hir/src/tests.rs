@@ -3,6 +3,7 @@
 mod cells;
 mod checks;
 mod docs;
+mod family;
 mod hosts;
 mod incremental;
 mod names;

@@ -10,8 +10,7 @@ use hx_hir::{
     Expr, ExprId, ExprStore, Item, ItemKey, ItemKind, Kind, Name, Names, Pat, PatId, Path, PathTarget,
     Resolution, SourceMap, StmtKind, TypeRef, absolute_path, body_names, body_of, body_source_map,
     family_names, family_source_map, file_items, fn_signature, item_range, kernel_family, kernel_signature,
-    kernel_tune, signature_names,
-    signature_source_map, tune_names, tune_source_map,
+    kernel_tune, signature_names, signature_source_map, tune_names, tune_source_map,
 };
 use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, SyntaxNode};

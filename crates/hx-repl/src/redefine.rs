@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 use hx_base::{Diagnostic, FileKind, Scope, SourceFile};
 use hx_hir::{
-    Db, Item, ItemKey, ItemKind, Name, Names, Path, PathTarget, Resolution, body_names, file_items,
-    family_names, item_range, names_in_scope, resolve_path, signature_names, tune_names,
+    Db, Item, ItemKey, ItemKind, Name, Names, Path, PathTarget, Resolution, body_names, family_names,
+    file_items, item_range, names_in_scope, resolve_path, signature_names, tune_names,
 };
 
 use crate::screen::Screen;

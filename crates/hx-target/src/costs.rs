@@ -59,6 +59,8 @@ pub struct Costs {
     /// From the release of a stage until its next tiles arrive, beyond the cycles that their bytes take, while all multiprocessors
     /// copy and multiply.
     pub ring_latency: f64,
+    /// The part of that latency which grows with the part of the time for which DRAM is busy: for copies that it bounds.
+    pub dram_latency: f64,
     /// The cycles in which one thread issues a bulk copy.
     pub box_issue: f64,
     /// From the end of the last product of a group by descriptor until a wait for it returns.
@@ -71,6 +73,8 @@ pub struct Costs {
     pub stage_arrive: f64,
     /// A barrier of the blocks of a cluster.
     pub cluster_barrier: f64,
+    /// A sum over the blocks of a cluster, besides a barrier and the wavefronts of what is sent.
+    pub cluster_sum: f64,
     /// From the end of a group's turn until the next group goes on.
     pub hand_over: f64,
     /// Registers of a thread of a role besides its tensors: addresses, counters, phases.

@@ -25,7 +25,11 @@ fn diagnostic(at: &Reporter<'_>, problem: &FamilyProblem) -> Diagnostic {
             .diagnostic(
                 &codes::BAD_FAMILY,
                 at.expr(*expr),
-                format!("this kernel takes {}, and the one before which it is listed {}", list(found), list(wanted)),
+                format!(
+                    "this kernel takes {}, and the one before which it is listed {}",
+                    list(found),
+                    list(wanted)
+                ),
             )
             .help("the members of a family take the same arguments in the same order"),
         FamilyProblem::UnknownParam { expr, name, known } => {
@@ -37,7 +41,11 @@ fn diagnostic(at: &Reporter<'_>, problem: &FamilyProblem) -> Diagnostic {
             }
         }
         FamilyProblem::Unnamed { expr } => at
-            .diagnostic(&codes::BAD_FAMILY, at.expr(*expr), "a compile-time argument of a member needs its name")
+            .diagnostic(
+                &codes::BAD_FAMILY,
+                at.expr(*expr),
+                "a compile-time argument of a member needs its name",
+            )
             .help("write `NAME = VALUE`"),
         FamilyProblem::NotConstant { expr, name } => at
             .diagnostic(&codes::BAD_FAMILY, at.expr(*expr), format!("this is no constant value for `{name}`"))

@@ -70,7 +70,10 @@ fn item_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
             families += 1;
             if families > 1 {
                 let message = "a kernel has one family: this list is not read";
-                out.push(at.diagnostic(&codes::BAD_FAMILY, range, message).help("put all members into the first one"));
+                out.push(
+                    at.diagnostic(&codes::BAD_FAMILY, range, message)
+                        .help("put all members into the first one"),
+                );
             }
         } else {
             unknown_attribute(at, range, &name, out);

@@ -148,7 +148,9 @@ impl<'a> Launcher<'a> {
     }
 
     pub(super) fn placed(&self, request: &LaunchRequest, align: &[u32]) -> Result<Chosen<'a>, LaunchError> {
-        self.chosen_of(find_kernel(self.db, request)?, request, &|kernel, prepared| placed(self.db, kernel, request, align, prepared))
+        self.chosen_of(find_kernel(self.db, request)?, request, &|kernel, prepared| {
+            placed(self.db, kernel, request, align, prepared)
+        })
     }
 }
 

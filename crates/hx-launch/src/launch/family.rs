@@ -23,7 +23,7 @@ struct Fitting {
     /// Its position in the family.
     index: usize,
     name: String,
-    /// The time by the cost model, in microseconds; infinite if it has no estimate.
+    /// The time by the cost model, in microseconds.
     micros: f64,
 }
 
@@ -109,9 +109,9 @@ impl<'a> Launcher<'a> {
             // The simulator has fewer multiprocessors than the device that it stands for.
             symbols.insert(Symbol::Multiprocessors, i64::from(self.target.costs().multiprocessors));
         }
+        // An instance that cannot be built has no estimate.
         let forecast = estimates::of_instance(db, instance, &bound, &symbols);
-        let micros = forecast.map_or(f64::INFINITY, |forecast| forecast.micros());
-        Ok(Some(Fitting { index, name: shown(member), micros }))
+        Ok(forecast.map(|forecast| Fitting { index, name: shown(member), micros: forecast.micros() }))
     }
 
     /// Binds the arguments of a launch of this very kernel, and chooses its instance.
@@ -155,6 +155,9 @@ fn remark(head: &Name, fitting: &[Fitting]) -> String {
     let mut of = fitting.iter().map(time);
     let (first, next) = (of.next().unwrap_or_default(), of.next());
     let next = next.map(|next| format!("; next is {next}")).unwrap_or_default();
-    let count = fitting.len();
-    format!("`{head}` runs as {first} by the cost model, of {count} members of its family that fit{next}")
+    let among = match fitting.len() {
+        1 => "the one member of its family that fits".to_owned(),
+        count => format!("the fastest of {count} members of its family that fit"),
+    };
+    format!("`{head}` runs as {first} by the cost model, {among}{next}")
 }

@@ -228,7 +228,9 @@ pub(crate) fn cast_singly(target: Target, threads: u32, values: i64) -> f64 {
 /// Returns the cycles of a sum of `values` elements of each thread over `blocks` blocks of a cluster. Not measured: the blocks meet
 /// as at a barrier of the cluster, and every 16 bytes of a thread cost a store and a load of shared memory for each other block.
 pub(crate) fn cluster_sum(target: Target, threads: u32, values: i64, bits: u32, blocks: u32) -> f64 {
-    target.costs().cluster_barrier + 2.0 * sent(target, threads, values as f64, bits, blocks)
+    target.costs().cluster_barrier
+        + target.costs().cluster_sum
+        + 2.0 * sent(target, threads, values as f64, bits, blocks)
 }
 
 /// Returns the wavefronts of shared memory in which each thread sends `values` elements of `bits` bits to all other blocks of

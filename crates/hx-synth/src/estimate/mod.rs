@@ -89,6 +89,8 @@ struct Estimator<'p> {
     start: Values,
     /// The tensors of the launch that is estimated; `None` without a launch.
     launch: Option<&'p Read<'p>>,
+    /// The part of the launch's time that DRAM needs for its tensors.
+    from_dram: f64,
 }
 
 /// The threads that run one text: a role, or the whole block.
@@ -125,7 +127,7 @@ impl<'p> Estimator<'p> {
         start: Values,
         launch: Option<&'p Read<'p>>,
     ) -> Estimator<'p> {
-        Estimator { program, solution, start, launch }
+        Estimator { program, solution, start, launch, from_dram: 0.0 }
     }
 
     fn estimate(&self) -> Estimate {
@@ -254,7 +256,8 @@ impl<'p> Estimator<'p> {
                 most = most.max(stage);
             }
         }
-        self.program.target.costs().ring_latency + most
+        let costs = self.program.target.costs();
+        costs.ring_latency + self.from_dram * costs.dram_latency + most
     }
 
     /// Returns the part of the stages of a pipeline that each group of a part passes through.

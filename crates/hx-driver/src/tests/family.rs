@@ -1,0 +1,126 @@
+//! Launches of kernels with a family.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use expect_test::{Expect, expect};
+use hx_base::testing::MemorySystem;
+use hx_workspace::Database;
+
+use super::{show, simulator};
+use crate::{Filter, TestOptions, Verdict, list_tests, run_tests};
+
+const KERNELS: &str = r#"
+fn same(v: f32) -> f32 { v }
+fn again(v: f32) -> f32 { v + 0.0 }
+
+/// Moves tiles, each by a block.
+#[family(whole<B = 1024>, whole<B = 64>, rows)]
+kernel whole<B = 128, T: type = f32, F: fn = same>(x: T[n], y: mut T[n])
+    where n % B == 0
+    grid [n / B]
+    threads 32
+{
+    copy(F(load(tile(x, [B])[.., block_idx])), tile(y, [B])[.., block_idx]);
+    if block_idx == 0 {
+        print("whole", B);
+    }
+}
+
+/// Moves tiles, all of them by one block.
+kernel rows<T: type = f32>(x: T[n], y: mut T[n]) grid [1] threads 32 {
+    for i in 0..cdiv(n, 32) {
+        copy(load(tile(x, [32])[.., i]), tile(y, [32])[.., i]);
+    }
+    print("rows");
+}
+"#;
+
+/// Runs a test on tensors of this extent, and compares what it prints, remarks and reports.
+fn check(n: u32, body: &str, want: Expect) {
+    let test = format!(
+        "test \"t\" {{ let x = ones(f32, [{n}]); let y = empty(f32, [{n}]); {body} assert_eq(y, x); }}\n"
+    );
+    let source = format!("{KERNELS}{test}");
+    let mut db = Database::new(Arc::new(MemorySystem::new([("t.hx", source.as_str())])));
+    let file = db.open("t.hx").expect("the file is there").files[0];
+    let listing = list_tests(&db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
+    let mut out = show(&db, &listing.diagnostics);
+    run_tests(
+        &db,
+        &listing.cases,
+        &simulator(),
+        &TestOptions::default(),
+        &AtomicBool::new(false),
+        |report| {
+            report.output.iter().for_each(|line| out += &format!("| {line}\n"));
+            report.remarks.iter().for_each(|line| out += &format!("{line}\n"));
+            match report.verdict {
+                Verdict::Passed => out += "passed\n",
+                Verdict::Skipped(reason) => out += &format!("skipped ({reason})\n"),
+                Verdict::Failed(found) => out += &show(&db, &found),
+            }
+        },
+    );
+    want.assert_eq(&out);
+}
+
+/// Few elements go to several small blocks, many to large ones.
+#[test]
+fn a_launch_takes_the_member_that_is_fastest_for_its_shape() {
+    check(2048, "whole(x, y);", expect![[r#"
+        | whole block [0]: whole B = 64
+        `whole` runs as `whole<B = 64>`, 0.3 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
+        passed
+    "#]]);
+    check(1048576, "whole(x, y);", expect![[r#"
+        | whole block [0]: whole B = 1024
+        `whole` runs as `whole<B = 1024>`, 1.9 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 64>`, 2.0 µs
+        passed
+    "#]]);
+}
+
+#[test]
+fn a_member_that_the_launch_does_not_fit_takes_no_part() {
+    check(96, "whole(x, y);", expect![[r#"
+        | rows block [0]: rows
+        `whole` runs as `rows`, 1.0 µs by the cost model, the one member of its family that fits
+        passed
+    "#]]);
+    // `rows` has no parameter `F`.
+    check(64, "whole<F = again>(x, y);", expect![[r#"
+        | whole block [0]: whole B = 64
+        `whole` runs as `whole<B = 64>`, 0.3 µs by the cost model, the one member of its family that fits
+        passed
+    "#]]);
+    // No member fits: the kernel itself says why.
+    check(96, "whole<F = again>(x, y);", expect![[r#"
+        HX0601 `whole<F = again>(x, y)`: `n % B == 0` does not hold with n = 96, B = 128
+          at `n % B == 0`: `whole` relies on this
+          note: the left side is 96, the right side is 0
+    "#]]);
+}
+
+/// A parameter that decides between the members pins the kernel itself.
+#[test]
+fn a_launch_that_states_its_tile_is_itself() {
+    check(2048, "whole<B = 128>(x, y);", expect![[r#"
+        | whole block [0]: whole B = 128
+        passed
+    "#]]);
+    check(2048, "rows(x, y);", expect![[r#"
+        | rows block [0]: rows
+        passed
+    "#]]);
+}
+
+/// The same launch again takes the member that was chosen.
+#[test]
+fn a_choice_is_kept() {
+    check(2048, "whole(x, y); whole(x, y);", expect![[r#"
+        | whole block [0]: whole B = 64
+        | whole block [0]: whole B = 64
+        `whole` runs as `whole<B = 64>`, 0.3 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
+        passed
+    "#]]);
+}
