@@ -102,7 +102,7 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_pingpong<BN = 192>,
     gemm_pingpong<BN = 160>,
     gemm_pingpong<BN = 128>,
-    gemm_pingpong<BN = 64, STAGES = 7>,
+    gemm_pingpong<BN = 64, STAGES = 6>,
     gemm_pingpong<BN = 32, STAGES = 8>,
     gemm_pingpong<BN = 16, STAGES = 8>,
     gemm_pingpong<BM = 64, BN = 256>,

@@ -4,15 +4,18 @@ use hx_base::{Diagnostic, SourceFile, sort_diagnostics, syntax_diagnostics};
 use hx_hir::{Kernel, Sound, file_items};
 use hx_target::Target;
 
+use crate::members::unbuildable;
 use crate::{Db, default_instance, instance_diagnostics};
 
-/// Returns the diagnostics of the default instance of a kernel. A kernel without a default instance has none: only a launch
-/// completes it.
+/// Returns the diagnostics of the default instance of a kernel, and of its family. A kernel without a default instance has none: only a
+/// launch completes it.
 #[salsa::tracked]
 pub fn kernel_diagnostics<'db>(db: &'db dyn Db, kernel: Kernel<'db>, target: Target) -> Vec<Diagnostic> {
-    default_instance(db, kernel, target)
+    let mut found = default_instance(db, kernel, target)
         .map(|instance| instance_diagnostics(db, instance).clone())
-        .unwrap_or_default()
+        .unwrap_or_default();
+    found.extend(unbuildable(db, kernel, target));
+    found
 }
 
 /// Returns the diagnostics of a file that need no layouts, ordered by place: syntax, names and types.

@@ -17,6 +17,7 @@ mod emit;
 mod estimate;
 mod instance;
 mod lines;
+mod members;
 mod needs;
 mod padding;
 mod reorder;

@@ -9,6 +9,7 @@ mod copies;
 mod estimates;
 mod facts;
 mod launches;
+mod members;
 mod narrowed;
 mod order;
 mod padding;
@@ -82,6 +83,34 @@ fn check_edit(before: &str, after: &str, expected: Expect) -> (Vec<String>, Vec<
     (old, new)
 }
 
+/// The list of members is read by launches, and by nothing that compiles the kernel.
+#[test]
+fn an_edit_of_a_family_solves_nothing() {
+    let before = "#[family(f, f<B = 64>)]
+kernel f<B = 32>(x: f32[n], y: mut f32[n]) grid [cdiv(n, B)] threads 32 {
+    copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+}
+";
+    let (old, new) = check_edit(before, &before.replace("f<B = 64>", "f<B = 128>"), expect![[r#"
+        body_of × 1
+        family_names × 1
+        family_of × 1
+        file_items × 1
+        has_syntax_errors × 1
+        item_diagnostics × 1
+        kernel_family × 1
+        kernel_signature × 1
+        lowered_family × 1
+        lowered_kernel × 1
+        lowered_tune × 1
+        parse × 1
+        relative_lines × 1
+        syntax_diagnostics × 1
+        whole_file × 1
+    "#]]);
+    assert_eq!(old, new);
+}
+
 #[test]
 fn whitespace_and_comments_infer_and_solve_nothing() {
     let after = TWO.replace("    copy(r, s);\n", "    copy( r,s ); // to shared\n");
@@ -94,6 +123,7 @@ fn whitespace_and_comments_infer_and_solve_nothing() {
             has_syntax_errors × 1
             item_diagnostics × 2
             kernel_signature × 1
+            lowered_family × 1
             lowered_kernel × 1
             lowered_tune × 1
             parse × 1
@@ -137,6 +167,7 @@ fn an_edited_body_solves_that_kernel_alone() {
             infer_body × 1
             item_diagnostics × 2
             kernel_signature × 1
+            lowered_family × 1
             lowered_kernel × 1
             lowered_tune × 1
             parse × 1
@@ -198,6 +229,7 @@ fn a_kernel_added_above_is_solved_alone() {
             item_diagnostics × 3
             item_named × 11
             kernel_signature × 1
+            lowered_family × 1
             lowered_kernel × 1
             lowered_tune × 1
             own_errors × 3
@@ -523,6 +555,7 @@ fn candidates_are_searched_for_once() {
         item_named × 10
         kernel_signature × 1
         kernel_tune × 1
+        lowered_family × 1
         lowered_kernel × 1
         lowered_tune × 1
         own_errors × 1

@@ -21,6 +21,7 @@ use hx_target::Target;
 pub use hx_synth::{Bottleneck, Forecast};
 
 use crate::Db;
+use crate::members::value;
 
 /// The largest number of combinations that are solved for one launch.
 pub const MAX_COMBINATIONS: u64 = 100_000;
@@ -40,14 +41,9 @@ pub struct Axis {
 #[salsa::tracked]
 pub fn axes<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Result<Vec<Axis>, TuneError> {
     Sound::of(db, kernel).ok_or(TuneError::Unsound)?;
-    let value = |value: &TuneValue| match *value {
-        TuneValue::Int(value) => CtValue::Int(value),
-        TuneValue::Bool(value) => CtValue::Bool(value),
-        TuneValue::DType(value) => CtValue::DType(value),
-    };
     let axis = |(name, values): &(Name, Vec<TuneValue>)| Axis {
         name: name.clone(),
-        values: values.iter().map(value).collect(),
+        values: values.iter().map(|of| value(*of)).collect(),
     };
     Ok(tune_types(db, kernel).axes.iter().map(axis).collect())
 }

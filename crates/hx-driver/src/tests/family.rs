@@ -68,59 +68,91 @@ fn check(n: u32, body: &str, want: Expect) {
 /// Few elements go to several small blocks, many to large ones.
 #[test]
 fn a_launch_takes_the_member_that_is_fastest_for_its_shape() {
-    check(2048, "whole(x, y);", expect![[r#"
+    check(
+        2048,
+        "whole(x, y);",
+        expect![[r#"
         | whole block [0]: whole B = 64
         `whole` runs as `whole<B = 64>`, 0.3 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
         passed
-    "#]]);
-    check(1048576, "whole(x, y);", expect![[r#"
+    "#]],
+    );
+    check(
+        1048576,
+        "whole(x, y);",
+        expect![[r#"
         | whole block [0]: whole B = 1024
         `whole` runs as `whole<B = 1024>`, 1.9 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 64>`, 2.0 µs
         passed
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_member_that_the_launch_does_not_fit_takes_no_part() {
-    check(96, "whole(x, y);", expect![[r#"
+    check(
+        96,
+        "whole(x, y);",
+        expect![[r#"
         | rows block [0]: rows
         `whole` runs as `rows`, 1.0 µs by the cost model, the one member of its family that fits
         passed
-    "#]]);
+    "#]],
+    );
     // `rows` has no parameter `F`.
-    check(64, "whole<F = again>(x, y);", expect![[r#"
+    check(
+        64,
+        "whole<F = again>(x, y);",
+        expect![[r#"
         | whole block [0]: whole B = 64
         `whole` runs as `whole<B = 64>`, 0.3 µs by the cost model, the one member of its family that fits
         passed
-    "#]]);
+    "#]],
+    );
     // No member fits: the kernel itself says why.
-    check(96, "whole<F = again>(x, y);", expect![[r#"
+    check(
+        96,
+        "whole<F = again>(x, y);",
+        expect![[r#"
         HX0601 `whole<F = again>(x, y)`: `n % B == 0` does not hold with n = 96, B = 128
           at `n % B == 0`: `whole` relies on this
           note: the left side is 96, the right side is 0
-    "#]]);
+    "#]],
+    );
 }
 
 /// A parameter that decides between the members pins the kernel itself.
 #[test]
 fn a_launch_that_states_its_tile_is_itself() {
-    check(2048, "whole<B = 128>(x, y);", expect![[r#"
+    check(
+        2048,
+        "whole<B = 128>(x, y);",
+        expect![[r#"
         | whole block [0]: whole B = 128
         passed
-    "#]]);
-    check(2048, "rows(x, y);", expect![[r#"
+    "#]],
+    );
+    check(
+        2048,
+        "rows(x, y);",
+        expect![[r#"
         | rows block [0]: rows
         passed
-    "#]]);
+    "#]],
+    );
 }
 
 /// The same launch again takes the member that was chosen.
 #[test]
 fn a_choice_is_kept() {
-    check(2048, "whole(x, y); whole(x, y);", expect![[r#"
+    check(
+        2048,
+        "whole(x, y); whole(x, y);",
+        expect![[r#"
         | whole block [0]: whole B = 64
         | whole block [0]: whole B = 64
         `whole` runs as `whole<B = 64>`, 0.3 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
         passed
-    "#]]);
+    "#]],
+    );
 }
