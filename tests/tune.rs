@@ -64,12 +64,12 @@ fn a_large_product() {
         &dims,
         expect![[r#"
             234 combinations: 75 need more than the target's 227 KiB of shared memory or its threads, 3 have tensors that exceed the registers of a thread, 156 legal, of which 5 are kept
-            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 340422 cycles in 1 wave, threads and waits
-            BK = 64, BM = 256, BN = 128, GROUP = 8, STAGES = 3: 350273 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 350817 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 6: 359948 cycles in 1 wave, threads and waits
-            BK = 64, BM = 256, BN = 112, GROUP = 8, STAGES = 4: 375059 cycles in 1 wave, threads and waits
-            the defaults: BK = 64, GROUP = 8: 340422 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 337867 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 345848 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 348690 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 6: 349404 cycles in 1 wave, threads and waits
+            BK = 64, BM = 256, BN = 176, GROUP = 8, STAGES = 3: 351251 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 337867 cycles in 1 wave, threads and waits
         "#]],
     );
 }
@@ -85,12 +85,12 @@ fn a_product_of_few_rows() {
         &dims,
         expect![[r#"
             234 combinations: 75 need more than the target's 227 KiB of shared memory or its threads, 3 have tensors that exceed the registers of a thread, 156 legal, of which 5 are kept
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 24635 cycles in 1 wave, DRAM
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 6: 24871 cycles in 1 wave, DRAM
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 5: 26020 cycles in 1 wave, threads and waits
-            BK = 64, BM = 64, BN = 80, GROUP = 8, STAGES = 7: 26166 cycles in 1 wave, threads and waits
-            BK = 64, BM = 64, BN = 96, GROUP = 8, STAGES = 6: 27467 cycles in 1 wave, threads and waits
-            the defaults: BK = 64, GROUP = 8: 71656 cycles in 1 wave, tensor cores
+            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 31361 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 64, GROUP = 8, STAGES = 7: 32049 cycles in 1 wave, threads and waits
+            BK = 64, BM = 64, BN = 128, GROUP = 8, STAGES = 7: 32541 cycles in 1 wave, threads and waits
+            BK = 64, BM = 64, BN = 96, GROUP = 8, STAGES = 7: 32812 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 80, GROUP = 8, STAGES = 7: 33165 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 69226 cycles in 1 wave, tensor cores
         "#]],
     );
 }
@@ -105,12 +105,12 @@ fn a_large_product_in_turns() {
         &dims,
         expect![[r#"
             234 combinations: 90 need more than the target's 227 KiB of shared memory or its threads, 14 have tensors that exceed the registers of a thread, 130 legal, of which 5 are kept
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 341329 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 342232 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 5: 346291 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 112, GROUP = 8, STAGES = 7: 372992 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 144, GROUP = 8, STAGES = 6: 386031 cycles in 1 wave, threads and waits
-            the defaults: BK = 64, GROUP = 8: 378054 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 340104 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 341877 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 5: 345372 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 112, GROUP = 8, STAGES = 7: 354732 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 144, GROUP = 8, STAGES = 6: 381488 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 377997 cycles in 1 wave, threads and waits
         "#]],
     );
 }
@@ -125,12 +125,12 @@ fn attention() {
         &dims,
         expect![[r#"
             15 combinations: 4 need more than the target's 227 KiB of shared memory or its threads, 11 legal, of which 5 are kept
-            BN = 128, GROUPS = 2: 725607 cycles in 16 waves, tensor cores
-            BN = 144, GROUPS = 2: 742948 cycles in 16 waves, tensor cores
-            BN = 160, GROUPS = 2: 743234 cycles in 16 waves, tensor cores
-            BN = 192, GROUPS = 2: 745934 cycles in 16 waves, tensor cores
-            BN = 176, GROUPS = 2: 747580 cycles in 16 waves, tensor cores
-            the defaults: GROUPS = 2: 725607 cycles in 16 waves, tensor cores
+            BN = 192, GROUPS = 2: 748990 cycles in 16 waves, tensor cores
+            BN = 128, GROUPS = 2: 749956 cycles in 16 waves, tensor cores
+            BN = 160, GROUPS = 2: 750761 cycles in 16 waves, tensor cores
+            BN = 176, GROUPS = 2: 752151 cycles in 16 waves, tensor cores
+            BN = 144, GROUPS = 2: 755827 cycles in 16 waves, tensor cores
+            the defaults: GROUPS = 2: 749956 cycles in 16 waves, tensor cores
         "#]],
     );
 }

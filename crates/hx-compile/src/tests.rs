@@ -91,7 +91,10 @@ kernel f<B = 32>(x: f32[n], y: mut f32[n]) grid [cdiv(n, B)] threads 32 {
     copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
 }
 ";
-    let (old, new) = check_edit(before, &before.replace("f<B = 64>", "f<B = 128>"), expect![[r#"
+    let (old, new) = check_edit(
+        before,
+        &before.replace("f<B = 64>", "f<B = 128>"),
+        expect![[r#"
         body_of × 1
         family_names × 1
         family_of × 1
@@ -107,7 +110,8 @@ kernel f<B = 32>(x: f32[n], y: mut f32[n]) grid [cdiv(n, B)] threads 32 {
         relative_lines × 1
         syntax_diagnostics × 1
         whole_file × 1
-    "#]]);
+    "#]],
+    );
     assert_eq!(old, new);
 }
 
