@@ -2,7 +2,7 @@
 
 use std::activations::{gelu, identity, relu};
 use std::gemm_any::gemm_any;
-use std::gemm_split::gemm_swapped_split;
+use std::gemm_split::{gemm_any_split, gemm_split, gemm_swapped_split};
 use std::tiles::grouped;
 
 /// Copies the tiles of one product into stages.
@@ -120,9 +120,13 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_swapped_split<BM = 32>,
     gemm_swapped_split<BM = 32, SPLIT = 4>,
     gemm_swapped_split<BM = 64>,
+    gemm_split<BN = 64, SPLIT = 4>,
+    gemm_split<BN = 32>,
     gemm_any<BN = 128>,
     gemm_any<BN = 64>,
     gemm_any<BM = 64, BN = 64>,
+    gemm_any_split<SPLIT = 4>,
+    gemm_any_split<SPLIT = 8>,
 )]
 kernel gemm<
     T: type = bf16,

@@ -1,6 +1,7 @@
 //! Matrix products of operands at any strides.
 
 use std::activations::{identity, relu};
+use std::gemm::finish;
 
 /// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), as `std::gemm::gemm`, for any number of columns and any strides: tiles come through registers,
 /// by loads as narrow as the strides want. The next tiles arrive while the present ones are multiplied.
@@ -35,13 +36,11 @@ kernel gemm_any<
         copy(gb[.., .., ki + 1], rb);
         gemm(acc, sa, sb);
     }
-    if ACC == f32 {
-        copy(cast(EPILOGUE(acc), OUT), tile(c, [BM, BN])[.., .., bm, bn]);
-    } else if OUT == i32 {
-        copy(acc, tile(c, [BM, BN])[.., .., bm, bn]);
-    } else {
-        copy(cast(EPILOGUE(cast(acc, f32)), OUT), tile(c, [BM, BN])[.., .., bm, bn]);
-    }
+    // Through shared memory each warp stores a row of results, at whatever strides `c` has.
+    let sc = shared_tensor(OUT, [BM, BN]);
+    finish<EPILOGUE = EPILOGUE>(acc, sc);
+    sync();
+    copy(load(sc), tile(c, [BM, BN])[.., .., bm, bn]);
 }
 
 test "gemm_any" for (m, n, k) in [(64, 128, 64), (130, 257, 511)] {

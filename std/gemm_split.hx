@@ -133,6 +133,60 @@ kernel gemm_swapped_split<
     }
 }
 
+/// As `std::gemm_any::gemm_any`, for few tiles: the blocks of a cluster share the steps along K of each tile, and the first one adds up their sums.
+kernel gemm_any_split<
+    T: type = bf16,
+    U: type = T,
+    OUT: type = if T == f16 || T == bf16 { T } else if T == tf32 { f32 } else { bf16 },
+    BM = 64,
+    BN = 64,
+    BK = if T == f16 || T == bf16 { 128 } else if T == tf32 { 64 } else { 256 },
+    SPLIT = 8,
+    EPILOGUE: fn = identity,
+>(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
+    where BM % 64 == 0
+    grid [SPLIT, cdiv(m, BM), cdiv(n, BN)]
+    threads 128 * (BM / 64)
+    cluster [SPLIT, 1, 1]
+{
+    let [rank, bm, bn] = block_idx;
+    let (ga, gb) = (tile(a, [BM, BK])[.., .., bm, ..], tile(b, [BN, BK])[.., .., bn, ..]);
+    let (sa, sb) = (shared_tensor(T, [BM, BK]), shared_tensor(U, [BN, BK]));
+    let acc = register_tensor(f32, [BM, BN]);
+    fill(acc, 0);
+    let (ra, rb) = (register_tensor(T, [BM, BK]), register_tensor(U, [BN, BK]));
+    copy(ga[.., .., rank], ra);
+    copy(gb[.., .., rank], rb);
+    for i in 0..cdiv(cdiv(k, BK), SPLIT) {
+        sync();
+        copy(ra, sa);
+        copy(rb, sb);
+        sync();
+        let next = (i + 1) * SPLIT + rank;
+        copy(ga[.., .., next], ra);
+        copy(gb[.., .., next], rb);
+        gemm(acc, sa, sb);
+    }
+    let total = sum(acc, cluster: 0, to: 0);
+    if rank == 0 {
+        let sc = shared_tensor(OUT, [BM, BN]);
+        copy(cast(EPILOGUE(total), OUT), sc);
+        sync();
+        copy(load(sc), tile(c, [BM, BN])[.., .., bm, bn]);
+    }
+}
+
+test "gemm_any_split" for (m, n, k) in [(16, 57, 2511), (70, 71, 1135), (1, 1, 1)] {
+    let a = randn(bf16, [m, k], seed: 3);
+    let b = randn(bf16, [n, k], seed: 4);
+    let (c, d) = (empty(bf16, [m, n]), empty(bf16, [m, n]));
+    gemm_any_split(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    gemm_any_split<BN = 32, SPLIT = 4, EPILOGUE = relu>(a, b, d);
+    assert_close(d, max(a @ b.T, 0.0), ulp: 4);
+    assert(spills() == 0);
+}
+
 test "a product split along K" for (m, n, k) in [
     (128, 256, 256),
     (300, 520, 136),
@@ -188,5 +242,13 @@ bench "a product of few rows split along K" {
     let c = empty(bf16, [16, 2048]);
     measure flops 2 * 16 * 2048 * 16384 { gemm_swapped_split(a, b, c) }
     measure flops 2 * 16 * 2048 * 16384 { gemm_swapped_split<SPLIT = 4>(a, b, c) }
+    baseline cublas::gemm(a, b.T, c)
+}
+
+bench "gemm_any_split of few rows and columns" {
+    let a = randn(bf16, [44, 15331]);
+    let b = randn(bf16, [17, 15331]);
+    let c = empty(bf16, [44, 17]);
+    measure flops 2 * 44 * 17 * 15331 { gemm_any_split(a, b, c) }
     baseline cublas::gemm(a, b.T, c)
 }

@@ -37,7 +37,10 @@ fn diagnostic(at: &Reporter<'_>, problem: &FamilyProblem) -> Diagnostic {
             let found = at.diagnostic(&codes::UNKNOWN_NAME, at.expr(*expr), message);
             match nearest(name, known.iter().map(|name| name.as_str())) {
                 Some(near) => found.help(format!("`{near}` is near in spelling")),
-                None => found.help(format!("its compile-time parameters are {}", list(known))),
+                None => {
+                    let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+                    found.help(format!("its compile-time parameters are {}", known.join(", ")))
+                }
             }
         }
         FamilyProblem::Unnamed { expr } => at

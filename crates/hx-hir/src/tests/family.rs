@@ -27,7 +27,7 @@ fn helper(v: f32) -> f32 { v }
             error[HX0101]: the kernel has no compile-time parameter `C`
               #[family(f<B = WIDE / 2>, f<B = 128>, f<B = 64, FAST = false>, other<T = bf16>, f<C = 1>, f<B = n>, f<B = true>, f<FAST = (1 < 2)>,
                                                                                               ^^^^^^^^
-              help: its compile-time parameters are `(B, FAST, T)`
+              help: its compile-time parameters are `B`, `FAST`, `T`
             error[HX0101]: nothing in scope is called `n`
               #[family(f<B = WIDE / 2>, f<B = 128>, f<B = 64, FAST = false>, other<T = bf16>, f<C = 1>, f<B = n>, f<B = true>, f<FAST = (1 < 2)>,
                                                                                                               ^

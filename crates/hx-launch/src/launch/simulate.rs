@@ -190,7 +190,10 @@ pub(super) fn room(db: &dyn Db, instance: Instance<'_>) -> Option<Room> {
     // The registers are an estimate and may exceed a block's limit. The compiler then spills to stay within it, so at least one block
     // fits.
     let each = residency.blocks.max(1);
-    let multiprocessors = instance.target(db).costs().multiprocessors;
+    // A cluster lies in one group of multiprocessors, so clusters may leave some of them idle.
+    let cluster =
+        tile_program(db, instance).as_ref().map_or(1, |lowered| lowered.program.cluster.iter().product());
+    let multiprocessors = instance.target(db).costs().multiprocessors_of_clusters(cluster);
     Some(Room { multiprocessors, each, limited_by: residency.limited_by })
 }
 
