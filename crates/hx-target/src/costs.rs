@@ -44,7 +44,8 @@ pub struct Costs {
     pub global_bytes: f64,
     /// Bytes that all multiprocessors together move from and to DRAM in a cycle.
     pub dram_bytes: f64,
-    /// The traffic of stores by boxes with narrow rows.
+    /// The traffic of stores by boxes with narrow rows. Files of earlier versions lack it and the other numbers with a default.
+    #[serde(default)]
     pub box_rows: BoxRows,
     /// Billions of cycles a second while the matrix units have little to do.
     pub clock: f64,
@@ -59,7 +60,8 @@ pub struct Costs {
     /// From the release of a stage until its next tiles arrive, beyond the cycles that their bytes take, while all multiprocessors
     /// copy and multiply.
     pub ring_latency: f64,
-    /// The part of that latency which grows with the part of the time for which DRAM is busy: for copies that it bounds.
+    /// The part of that latency that grows with the part of the time for which DRAM is busy: for copies that it bounds.
+    #[serde(default)]
     pub dram_latency: f64,
     /// The cycles in which one thread issues a bulk copy.
     pub box_issue: f64,
@@ -74,6 +76,7 @@ pub struct Costs {
     /// A barrier of the blocks of a cluster.
     pub cluster_barrier: f64,
     /// A sum over the blocks of a cluster, besides a barrier and the wavefronts of what is sent.
+    #[serde(default)]
     pub cluster_sum: f64,
     /// From the end of a group's turn until the next group goes on.
     pub hand_over: f64,
@@ -116,6 +119,12 @@ pub struct BoxRows {
     pub half: f64,
     /// Rows of fewer than 64 bytes.
     pub quarter: f64,
+}
+
+impl Default for BoxRows {
+    fn default() -> BoxRows {
+        BoxRows { half: 1.0, quarter: 1.0 }
+    }
 }
 
 impl BoxRows {
@@ -296,6 +305,18 @@ mod tests {
             of("sm_80", "h200").as_deref(),
             Some("by the costs of NVIDIA H200, a device of another architecture")
         );
+    }
+
+    /// A file that `hx calibrate --keep` wrote before these numbers existed is still of use.
+    #[test]
+    fn files_of_earlier_versions_are_read() {
+        let newer = ["box_rows", "dram_latency", "cluster_sum", "product_clock", "clusters"];
+        let is_newer = |line: &str| newer.iter().any(|name| line.starts_with(&format!("{name} =")));
+        let earlier: Vec<&str> = COSTS_TEXT.lines().filter(|line| !is_newer(line)).collect();
+        assert_eq!(earlier.len() + newer.len(), COSTS_TEXT.lines().count());
+        let read = Costs::read(&earlier.join("\n")).expect("the numbers have defaults");
+        assert_eq!((read.cluster_sum, read.box_rows.factor(Some(32))), (0.0, 1.0));
+        assert_eq!(read.multiprocessors_of_clusters(4), 132);
     }
 
     #[test]
