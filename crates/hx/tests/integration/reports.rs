@@ -31,23 +31,23 @@ fn each_launch_of_a_program() {
         &[SCALE],
         &["run", "r.hx", "--report"],
         expect![[r#"
-        exit 0
-        launch 1 of r.hx::scale<> on sm_90a: 2 blocks of 128 threads, 0 barriers, about 1210 cycles a block
-                                issued   bytes   sectors   unit  share
-        r.hx, kernel scale
-        1 │ kernel scale(x: f32[n], y: mut f32[n])
-          ⋮
-        6 │     let r = register_tensor(f32, [512]);
-        7 │     copy(global_view(x[b * 512..], (512) : (1)), r);
-          #0 ld.global.v4.b32        8  4096 B  128 1.0x  L2 4%    56%
-        8 │     copy(r * 2.0, global_view(y[b * 512..], (512) : (1)));
-          #1 value = (r * 2.0)      32
-          #2 st.global.v4.b32        8  4096 B  128 1.0x  L2 4%    43%
-             in all                 48  8192 B  256 1.0x
-        2048.0
-        --
-        device: simulator (sm_90a)
-    "#]],
+            exit 0
+            launch 1 of r.hx::scale<> on sm_90a: 2 blocks of 128 threads, 0 barriers, about 730 cycles a block
+                                    issued   bytes   sectors     unit  share
+            r.hx, kernel scale
+            1 │ kernel scale(x: f32[n], y: mut f32[n])
+              ⋮
+            6 │     let r = register_tensor(f32, [512]);
+            7 │     copy(global_view(x[b * 512..], (512) : (1)), r);
+              #0 ld.global.v4.b32        8  4096 B  128 1.0x    L2 6%    94%
+            8 │     copy(r * 2.0, global_view(y[b * 512..], (512) : (1)));
+              #1 value = (r * 2.0)      32                    math 1%     1%
+              #2 st.global.v4.b32        8  4096 B  128 1.0x    L2 6%     6%
+                 in all                 48  8192 B  256 1.0x
+            2048.0
+            --
+            device: simulator (sm_90a)
+        "#]],
     );
 }
 
@@ -57,26 +57,25 @@ fn the_launches_of_a_test_add_up() {
         &[SCALE],
         &["test", "r.hx::twice[1024]", "--report"],
         expect![[r#"
-        exit 0
-        test r.hx::twice[1024] ... ok
-        2 launches of r.hx::scale<> on sm_90a: 4 blocks of 128 threads, 0 barriers, about 1210 cycles a
-          block
-                                issued     bytes   sectors   unit  share
-        r.hx, kernel scale
-        1 │ kernel scale(x: f32[n], y: mut f32[n])
-          ⋮
-        6 │     let r = register_tensor(f32, [512]);
-        7 │     copy(global_view(x[b * 512..], (512) : (1)), r);
-          #0 ld.global.v4.b32       16    8192 B  256 1.0x  L2 4%    56%
-        8 │     copy(r * 2.0, global_view(y[b * 512..], (512) : (1)));
-          #1 value = (r * 2.0)      64
-          #2 st.global.v4.b32       16    8192 B  256 1.0x  L2 4%    43%
-             in all                 96  16.0 KiB  512 1.0x
+            exit 0
+            test r.hx::twice[1024] ... ok
+            2 launches of r.hx::scale<> on sm_90a: 4 blocks of 128 threads, 0 barriers, about 730 cycles a block
+                                    issued     bytes   sectors     unit  share
+            r.hx, kernel scale
+            1 │ kernel scale(x: f32[n], y: mut f32[n])
+              ⋮
+            6 │     let r = register_tensor(f32, [512]);
+            7 │     copy(global_view(x[b * 512..], (512) : (1)), r);
+              #0 ld.global.v4.b32       16    8192 B  256 1.0x    L2 6%    94%
+            8 │     copy(r * 2.0, global_view(y[b * 512..], (512) : (1)));
+              #1 value = (r * 2.0)      64                      math 1%     1%
+              #2 st.global.v4.b32       16    8192 B  256 1.0x    L2 6%     6%
+                 in all                 96  16.0 KiB  512 1.0x
 
-        1 passed, 0 failed, 0 skipped
-        --
-        device: simulator (sm_90a)
-    "#]],
+            1 passed, 0 failed, 0 skipped
+            --
+            device: simulator (sm_90a)
+        "#]],
     );
 }
 

@@ -146,16 +146,16 @@ fn another_instruction_of_a_product_costs_more() {
         ("gemm.hx", GEMM),
         &["gemm", "acc", "--not", "mma"],
         expect![[r#"
-        exit 0
-        #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:34:9
-          `mma` fits and costs more: 781670 cycles of a block instead of 288190 (× 2.71)
-            cycles that differ: tensor cores 262144 → 393871, shared memory 172032 → 270336, issue slots 6800 → 86672
-            #5 copy(sa[0..128, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, no bank conflicts: 171264 cycles, besides
-            #6 copy(sb[0..256, 0..64, s], sb_tile): ldmatrix.x4, 16 B an access, no bank conflicts: 171264 cycles, besides
-            #7 gemm_async(acc, sa_tile, sb_tile): mma.m16n8k16.f32.bf16, 2×4 across the role, 4×8×4 each: 262144 → 400015 cycles
-            registers of a thread about 152 → 280 of 232
-        --
-    "#]],
+            exit 0
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:36:9
+              `mma` fits and costs more: 773030 cycles of a block instead of 286974 (× 2.69)
+                cycles that differ: tensor cores 262144 → 393871, shared memory 172032 → 270336, issue slots 6800 → 86672
+                #6 copy(sb[0..256, 0..64, s], sb_tile): ldmatrix.x4, 16 B an access, no bank conflicts: 171264 cycles, besides
+                #5 copy(sa[0..128, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, no bank conflicts: 163840 cycles, besides
+                #7 gemm_async(acc, sa_tile, sb_tile): mma.m16n8k16.f32.bf16, 2×4 across the role, 4×8×4 each: 262144 → 400015 cycles
+                registers of a thread about 152 → 280 of 232
+            --
+        "#]],
     );
     ask(
         ("matmul.hx", MATMUL),
@@ -194,26 +194,26 @@ fn stages_take_shared_memory() {
         ("gemm.hx", GEMM),
         &["gemm", "--not", "stages"],
         expect![[r#"
-        exit 0
-        `pipe` has 4 stages, `STAGES`: the launch decides, not the compiler
-          STAGES = 4, this one: 288190 cycles of a block, 229440 of 232448 B of shared memory, about 152 of 232 registers
-          STAGES = 3: 288190 cycles of a block, 180272 of 232448 B of shared memory, about 152 of 232 registers
-          STAGES = 5: no: the block needs 278608 B of shared memory, and sm_90a has 232448 B
-          the cycles of a block are those of full pipelines: `--dim` of `m`, `k`, `n` shows the delays that more stages cover
-        --
-    "#]],
+            exit 0
+            `pipe` has 4 stages, `STAGES`: the launch decides, not the compiler
+              STAGES = 4, this one: 286974 cycles of a block, 229440 of 232448 B of shared memory, about 152 of 232 registers
+              STAGES = 3: 286974 cycles of a block, 180272 of 232448 B of shared memory, about 152 of 232 registers
+              STAGES = 5: no: the block needs 278608 B of shared memory, and sm_90a has 232448 B
+              the cycles of a block are those of full pipelines: `--dim` of `m`, `k`, `n` shows the delays that more stages cover
+            --
+        "#]],
     );
     let dims = ["--dim", "m=4096", "--dim", "n=4096", "--dim", "k=4096"];
     ask(
         ("gemm.hx", GEMM),
         &[&["gemm", "--not", "2 stages"], dims.as_slice()].concat(),
         expect![[r#"
-        exit 0
-        `pipe` has 4 stages, `STAGES`: the launch decides, not the compiler
-          STAGES = 4, this one: 270149 cycles of the launch, 168.8 µs, bound by tensor cores, 229440 of 232448 B of shared memory, about 152 of 232 registers
-          STAGES = 2: 475544 cycles of the launch, 297.2 µs, bound by threads and waits, 131104 of 232448 B of shared memory, about 152 of 232 registers
-        --
-    "#]],
+            exit 0
+            `pipe` has 4 stages, `STAGES`: the launch decides, not the compiler
+              STAGES = 4, this one: 337867 cycles of the launch, 170.6 µs, bound by threads and waits, 229440 of 232448 B of shared memory, about 152 of 232 registers
+              STAGES = 2: 512417 cycles of the launch, 258.8 µs, bound by threads and waits, 131104 of 232448 B of shared memory, about 152 of 232 registers
+            --
+        "#]],
     );
     ask(
         ("matmul.hx", MATMUL),
@@ -232,26 +232,26 @@ fn boxes_follow_from_the_swizzle() {
         ("gemm.hx", GEMM),
         &["gemm", "sa", "--not", "box"],
         expect![[r#"
-        exit 0
-        #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:18:9
-          1 box of 64×128: asks for `128B swizzle ∘ (128,64,4):(64,1,D)`; whole boxes by one thread
-          2 boxes of 32×128 under the 64 B swizzle fits and costs the same, 288190 cycles of a block; of equal swizzles, the widest is kept
-          4 boxes of 16×128 under the 32 B swizzle fits and costs the same, 288190 cycles of a block; of equal swizzles, the widest is kept
-          8 boxes of 8×128 under no swizzle fits and costs the same, 288190 cycles of a block; of equal swizzles, the widest is kept
-        --
-    "#]],
+            exit 0
+            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:20:9
+              1 box of 64×128: asks for `128B swizzle ∘ (128,64,4):(64,1,D)`; whole boxes by one thread
+              2 boxes of 32×128 under the 64 B swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
+              4 boxes of 16×128 under the 32 B swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
+              8 boxes of 8×128 under no swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
+            --
+        "#]],
     );
     ask(
         ("gemm.hx", GEMM),
         &["gemm", "sa", "--not", "box 64x64"],
         expect![[r#"
-        exit 0
-        #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:18:9
-          1 box of 64×128: asks for `128B swizzle ∘ (128,64,4):(64,1,D)`; whole boxes by one thread
-          not `64×64`: a box has rows of 8, 16, 32, 64 elements of 16 bits, as wide as its swizzle, or whole rows without one; along other dimensions it is as long as the tile, up to 256
-            boxes of 64×64 would be 2 copies of the same bytes instead of 1
-        --
-    "#]],
+            exit 0
+            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:20:9
+              1 box of 64×128: asks for `128B swizzle ∘ (128,64,4):(64,1,D)`; whole boxes by one thread
+              not `64×64`: a box has rows of 8, 16, 32, 64 elements of 16 bits, as wide as its swizzle, or whole rows without one; along other dimensions it is as long as the tile, up to 256
+                boxes of 64×64 would be 2 copies of the same bytes instead of 1
+            --
+        "#]],
     );
     let plain = product("f16", "BM = 128, BN = 128, BK = 64", "");
     ask(
@@ -272,25 +272,25 @@ fn swizzles_are_compared() {
         ("gemm.hx", GEMM),
         &["gemm", "sa", "--not", "swizzle"],
         expect![[r#"
-        exit 0
-        sa: shared bf16[128, 64, 4] = swizzle<3, 3, 3> ∘ (128,64,4):(64,1,8192), 65536 B at 0
-          128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(128,64,4):(64,1,8192)` (#1, #7)
-          the 64 B swizzle fits and costs the same, 288190 cycles of a block; of equal swizzles, the widest is kept
-          the 32 B swizzle fits and costs the same, 288190 cycles of a block; of equal swizzles, the widest is kept
-          no swizzle fits and costs the same, 288190 cycles of a block; of equal swizzles, the widest is kept
-        --
-    "#]],
+            exit 0
+            sa: shared bf16[128, 64, 4] = swizzle<3, 3, 3> ∘ (128,64,4):(64,1,8192), 65536 B at 0
+              128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(128,64,4):(64,1,8192)` (#1, #7)
+              the 64 B swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
+              the 32 B swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
+              no swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
+            --
+        "#]],
     );
     ask(
         ("gemm.hx", GEMM),
         &["gemm", "slots", "--not", "SW64"],
         expect![[r#"
-        exit 0
-        slots: shared bf16[128, 64, 2] = swizzle<3, 3, 3> ∘ (128,64,2):(64,1,8192), 32768 B at 196608
-          128 B swizzle: `stmatrix.x4` of `acc_part_bf16`, `tma.store` of `c`, `stmatrix.x4` of `acc_part_1_bf16`, `stmatrix.x4` of `acc_part_2_bf16` and `stmatrix.x4` of `acc_part_3_bf16` agree on `(128,64,2):(64,1,8192)` (#16, #18, #23, #25, #30, #32, #37, #39)
-          the 64 B swizzle fits and costs more: 291566 cycles of a block instead of 288190 (× 1.01)
-        --
-    "#]],
+            exit 0
+            slots: shared bf16[128, 64, 2] = swizzle<3, 3, 3> ∘ (128,64,2):(64,1,8192), 32768 B at 196608
+              128 B swizzle: `stmatrix.x4` of `acc_part_bf16`, `tma.store` of `c`, `stmatrix.x4` of `acc_part_1_bf16`, `stmatrix.x4` of `acc_part_2_bf16` and `stmatrix.x4` of `acc_part_3_bf16` agree on `(128,64,2):(64,1,8192)` (#16, #18, #23, #25, #30, #32, #37, #39)
+              the 64 B swizzle fits and costs more: 290350 cycles of a block instead of 286974 (× 1.01)
+            --
+        "#]],
     );
     ask(
         ("gemm.hx", GEMM),
@@ -322,39 +322,39 @@ fn arrangements_of_warps_are_compared() {
         ("gemm.hx", GEMM),
         &["gemm", "acc", "--not", "warps"],
         expect![[r#"
-        exit 0
-        #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:34:9
-          `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
-          `warps: [1, 8]` fits and costs more: 864614 cycles of a block instead of 288190 (× 3.00), mma.m16n8k16.f32.bf16
-          `warps: [2, 4]` fits and costs more: 781670 cycles of a block instead of 288190 (× 2.71), mma.m16n8k16.f32.bf16
-          `warps: [4, 2]` fits and costs more: 293774 cycles of a block instead of 288190 (× 1.02), wgmma.m64n32k16.f32.bf16
-        --
-    "#]],
+            exit 0
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:36:9
+              `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
+              `warps: [1, 8]` fits and costs more: 855974 cycles of a block instead of 286974 (× 2.98), mma.m16n8k16.f32.bf16
+              `warps: [2, 4]` fits and costs more: 773030 cycles of a block instead of 286974 (× 2.69), mma.m16n8k16.f32.bf16
+              `warps: [4, 2]` fits and costs more: 292558 cycles of a block instead of 286974 (× 1.02), wgmma.m64n32k16.f32.bf16
+            --
+        "#]],
     );
     ask(
         ("gemm.hx", GEMM),
         &["gemm", "acc", "--not", "warps [3, 2]"],
         expect![[r#"
-        exit 0
-        #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:34:9
-          `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
-          not `warps: [3, 2]`: `warps: [3, 2]` are 6 warps, which do not divide the role's 8
-        --
-    "#]],
+            exit 0
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:36:9
+              `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
+              not `warps: [3, 2]`: `warps: [3, 2]` are 6 warps, which do not divide the role's 8
+            --
+        "#]],
     );
     ask(
         ("gemm.hx", GEMM),
         &["gemm", "acc", "--not", "4x2"],
         expect![[r#"
-        exit 0
-        #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:34:9
-          `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
-          `warps: [4, 2]` fits and costs more: 293774 cycles of a block instead of 288190 (× 1.02)
-            cycles that differ: shared memory 172032 → 204800, issue slots 6800 → 25232
-            #5 copy(sa[0..128, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, no bank conflicts: 89344 cycles, besides
-            registers of a thread about 152 → 184 of 232
-        --
-    "#]],
+            exit 0
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:36:9
+              `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
+              `warps: [4, 2]` fits and costs more: 292558 cycles of a block instead of 286974 (× 1.02)
+                cycles that differ: shared memory 172032 → 204800, issue slots 6800 → 25232
+                #5 copy(sa[0..128, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, no bank conflicts: 89344 cycles, besides
+                registers of a thread about 152 → 184 of 232
+            --
+        "#]],
     );
 }
 
@@ -364,14 +364,14 @@ fn a_split_is_a_decision_of_the_text() {
         ("gemm_split.hx", GEMM_SPLIT),
         &["gemm_split", "--not", "split"],
         expect![[r#"
-        exit 0
-        `SPLIT = 2` splits the work: the launch decides, not the compiler
-          SPLIT = 2, this one: 163327 cycles of a block, 229480 of 232448 B of shared memory, about 88 of 232 registers
-          SPLIT = 1: 154723 cycles of a block, 229472 of 232448 B of shared memory, about 88 of 232 registers
-          SPLIT = 4: 165631 cycles of a block, 229496 of 232448 B of shared memory, about 88 of 232 registers
-          the grids differ, so blocks do different work: `--dim` of `m`, `k`, `n` compares launches
-        --
-    "#]],
+            exit 0
+            `SPLIT = 2` splits the work: the launch decides, not the compiler
+              SPLIT = 2, this one: 195023 cycles of a block, 229480 of 232448 B of shared memory, about 88 of 232 registers
+              SPLIT = 1: 154115 cycles of a block, 229472 of 232448 B of shared memory, about 88 of 232 registers
+              SPLIT = 4: 197327 cycles of a block, 229496 of 232448 B of shared memory, about 88 of 232 registers
+              the grids differ, so blocks do different work: `--dim` of `m`, `k`, `n` compares launches
+            --
+        "#]],
     );
     ask(
         ("gemm.hx", GEMM),
@@ -393,11 +393,11 @@ fn copies_say_why_they_are_not_other_instructions() {
         ("gemm.hx", GEMM),
         &["gemm", "sa", "--not", "ldmatrix"],
         expect![[r#"
-        exit 0
-        #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:34:9
-          not `ldmatrix`: the product reads the operand from shared memory itself, so nothing loads it
-        --
-    "#]],
+            exit 0
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:36:9
+              not `ldmatrix`: the product reads the operand from shared memory itself, so nothing loads it
+            --
+        "#]],
     );
     let m96 = product("f16", "BM = 96, BN = 128, BK = 64", "");
     ask(
@@ -406,9 +406,9 @@ fn copies_say_why_they_are_not_other_instructions() {
         expect![[r#"
             exit 0
             #5 copy(sa[0..96, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, no bank conflicts  at k.hx:23:33
-              `ldmatrix.x2` fits and costs more: 28368 cycles of a block instead of 26832 (× 1.06)
+              `ldmatrix.x2` fits and costs more: 27424 cycles of a block instead of 25888 (× 1.06)
                 cycles that differ: issue slots 2328 → 2712
-                #5 copy(sa[0..96, 0..64, s], sa_tile): ldmatrix.x2, 16 B an access, no bank conflicts: 8144 → 9680 cycles
+                #5 copy(sa[0..96, 0..64, s], sa_tile): ldmatrix.x2, 16 B an access, no bank conflicts: 7680 → 9216 cycles
             --
         "#]],
     );
@@ -416,13 +416,13 @@ fn copies_say_why_they_are_not_other_instructions() {
         ("k.hx", &plain),
         &["product", "b", "--not", "cp.async"],
         expect![[r#"
-        exit 0
-        #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at k.hx:15:17
-          `cp.async` fits and costs more: 13008 cycles of a block instead of 11953 (× 1.09)
-            cycles that differ: shared memory 6144 → 8192, L2 cache 10177 → 11232, issue slots 328 → 452
-            #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): cp.async.cg.16, 16 B an access, no bank conflicts: 4406 → 5461 cycles
-        --
-    "#]],
+            exit 0
+            #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at k.hx:15:17
+              `cp.async` fits and costs more: 12528 cycles of a block instead of 11473 (× 1.09)
+                cycles that differ: shared memory 6144 → 8192, L2 cache 10177 → 11232, issue slots 328 → 452
+                #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): cp.async.cg.16, 16 B an access, no bank conflicts: 4406 → 5461 cycles
+            --
+        "#]],
     );
     ask(
         ("k.hx", &plain),

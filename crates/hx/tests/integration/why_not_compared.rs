@@ -29,7 +29,7 @@ fn widths_are_compared() {
                 cycles that differ: shared memory 0 → 5120, L2 cache 22187 → 8533, arithmetic 1056 → 32, issue slots 2608 → 880
                 #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile_moved): ld.global.v4.b32, 16 B an access: 22187 → 12971 cycles
                 #7 b_tile = rearrange(b_tile_moved): through shared memory: st.shared.v4.b32, 16 B an access, no bank conflicts; ldmatrix.x4.trans, 16 B an access, no bank conflicts: 8109 cycles, besides
-                #1 copy(a[block_idx.x * 64 + 0..64, i * 64 + 0..64], a_tile): ld.global.b32, 4 B an access: 21163 → 15701 cycles
+                #1 copy(a[block_idx.x * 64 + 0..64, i * 64 + 0..64], a_tile): ld.global.b32, 4 B an access: 10923 → 5461 cycles
                 shared memory 0 → 8192 of 232448 B
             --
         "#]],
@@ -83,13 +83,13 @@ fn candidates_and_layouts_are_compared() {
         ("gemm.hx", GEMM),
         &["gemm", "--not", "1"],
         expect![[r#"
-        exit 0
-        candidate 0, chosen: #7 wgmma.m64n256k16.f32.bf16 2×1; 4 stmatrix.x4
-        candidate 1: #7 wgmma.m64n128k16.f32.bf16 2×1; 4 stmatrix.x4
-          candidate 1 fits and costs the same, 288190 cycles of a block; of equal solutions, the first found is kept
-            cycles that differ: shared memory 172032 → 204800, issue slots 6800 → 8848
-        --
-    "#]],
+            exit 0
+            candidate 0, chosen: #7 wgmma.m64n256k16.f32.bf16 2×1; 4 stmatrix.x4
+            candidate 1: #7 wgmma.m64n128k16.f32.bf16 2×1; 4 stmatrix.x4
+              candidate 1 fits and costs the same, 286974 cycles of a block; of equal solutions, the first found is kept
+                cycles that differ: shared memory 172032 → 204800, issue slots 6800 → 8848
+            --
+        "#]],
     );
     ask(
         ("gemm.hx", GEMM),
@@ -104,15 +104,15 @@ fn candidates_and_layouts_are_compared() {
         ("gemm.hx", GEMM),
         &["gemm", "sa", "--not", "(128,64,4):(64,1,8192)"],
         expect![[r#"
-        exit 0
-        sa: shared bf16[128, 64, 4] = swizzle<3, 3, 3> ∘ (128,64,4):(64,1,8192), 65536 B at 0
-          128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(128,64,4):(64,1,8192)` (#1, #7)
-          `(128,64,4):(64,1,8192)` fits and costs more: 428032 cycles of a block instead of 288190 (× 1.49)
-            cycles that differ: shared memory 172032 → 401408
-            #5 copy(sa[0..128, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, bank conflicts: 1024 wavefronts instead of 128: 277760 cycles, besides
-            registers of a thread about 152 → 168 of 232
-        --
-    "#]],
+            exit 0
+            sa: shared bf16[128, 64, 4] = swizzle<3, 3, 3> ∘ (128,64,4):(64,1,8192), 65536 B at 0
+              128 B swizzle: `tma.load` of `a` and `wgmma.m64n256k16.f32.bf16` of `acc` agree on `(128,64,4):(64,1,8192)` (#1, #7)
+              `(128,64,4):(64,1,8192)` fits and costs more: 426816 cycles of a block instead of 286974 (× 1.49)
+                cycles that differ: shared memory 172032 → 401408
+                #5 copy(sa[0..128, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, bank conflicts: 1024 wavefronts instead of 128: 277760 cycles, besides
+                registers of a thread about 152 → 168 of 232
+            --
+        "#]],
     );
     ask(
         ("gemm.hx", GEMM),
@@ -141,23 +141,23 @@ fn candidates_and_layouts_are_compared() {
         ("gemm.hx", GEMM),
         &["gemm", "--not", "BM=96"],
         expect![[r#"
-        exit 0
-        `BM` is a compile-time parameter: the launch decides, not the compiler; here it is 128
-          BM = 128, this one: 288190 cycles of a block, 229440 of 232448 B of shared memory, about 152 of 232 registers
-          BM = 96: 637122 cycles of a block, 204864 of 232448 B of shared memory, about 232 of 232 registers
-          the grids differ, so blocks do different work: `--dim` of `m`, `k`, `n` compares launches
-        --
-    "#]],
+            exit 0
+            `BM` is a compile-time parameter: the launch decides, not the compiler; here it is 128
+              BM = 128, this one: 286974 cycles of a block, 229440 of 232448 B of shared memory, about 152 of 232 registers
+              BM = 96: 628482 cycles of a block, 204864 of 232448 B of shared memory, about 232 of 232 registers
+              the grids differ, so blocks do different work: `--dim` of `m`, `k`, `n` compares launches
+            --
+        "#]],
     );
     ask(
         ("gemm.hx", GEMM),
         &["gemm", "--not", "BN=128", "--dim", "m=4096", "--dim", "n=4096", "--dim", "k=4096"],
         expect![[r#"
-        exit 0
-        `BN` is a compile-time parameter: the launch decides, not the compiler; here it is 256
-          BN = 256, this one: 270149 cycles of the launch, 168.8 µs, bound by tensor cores, 229440 of 232448 B of shared memory, about 152 of 232 registers
-          BN = 128: 306436 cycles of the launch, 191.5 µs, bound by L2 cache, 163904 of 232448 B of shared memory, about 88 of 232 registers
-        --
-    "#]],
+            exit 0
+            `BN` is a compile-time parameter: the launch decides, not the compiler; here it is 256
+              BN = 256, this one: 337867 cycles of the launch, 170.6 µs, bound by threads and waits, 229440 of 232448 B of shared memory, about 152 of 232 registers
+              BN = 128: 371793 cycles of the launch, 187.8 µs, bound by threads and waits, 163904 of 232448 B of shared memory, about 88 of 232 registers
+            --
+        "#]],
     );
 }
