@@ -1,7 +1,7 @@
 //! The members of a kernel's family as instances, and those that no launch can take.
 
 use hx_base::{Diagnostic, codes};
-use hx_hir::{Item, Kernel, Member, TuneValue, family_of, family_source_map, kernel_family};
+use hx_hir::{Item, Kernel, Member, TuneValue, family_of, family_source_map};
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_target::Target;
 
@@ -16,22 +16,24 @@ pub(crate) fn value(value: TuneValue) -> CtValue {
     }
 }
 
-/// Returns an error for each member of a kernel's family that cannot be built for a target, where the kernel itself can: no launch
-/// would take it.
+/// Returns the compile-time arguments of a member.
+pub fn member_args(member: &Member) -> CtArgs {
+    member.args.iter().map(|(name, of)| (name.clone(), value(*of))).collect()
+}
+
+/// Returns an error for each member that cannot be built for a target, if the kernel itself can be built: no launch would take the member.
 pub(crate) fn unbuildable<'db>(db: &'db dyn Db, kernel: Kernel<'db>, target: Target) -> Vec<Diagnostic> {
     let family = family_of(db, kernel);
     let builds = |instance: Instance<'db>| tile_program(db, instance).is_ok() && solved(db, instance).is_ok();
     let own = default_instance(db, kernel, target).is_some_and(builds);
     let Some(map) = family_source_map(db, kernel).filter(|_| own) else { return Vec::new() };
-    let places = kernel_family(db, kernel).members.iter();
-    let of = |(member, place): (&Member, &hx_hir::ExprId)| {
+    let of = |member: &Member| {
         let Some(Item::Kernel(listed)) = member.kernel.find(db) else { return None };
-        let args: CtArgs = member.args.iter().map(|(name, of)| (name.clone(), value(*of))).collect();
-        let instance = Instance::chosen(db, listed, args, target, LaunchFacts::all_16());
+        let instance = Instance::chosen(db, listed, member_args(member), target, LaunchFacts::all_16());
         if builds(instance) {
             return None;
         }
-        let range = map.expr(*place)? + kernel.offset(db);
+        let range = map.expr(member.at)? + kernel.offset(db);
         let message = format!("this member cannot be built for {target}, so no launch takes it");
         let found = Diagnostic::new(&codes::BAD_FAMILY, kernel.file(db), range, message);
         let reason = instance_errors(db, instance).first();
@@ -40,5 +42,5 @@ pub(crate) fn unbuildable<'db>(db: &'db dyn Db, kernel: Kernel<'db>, target: Tar
             None => found,
         })
     };
-    family.members.iter().zip(places).filter_map(of).collect()
+    family.members.iter().filter_map(of).collect()
 }

@@ -49,6 +49,22 @@ fn show(db: &Database, found: &[Diagnostic]) -> String {
     out
 }
 
+/// Runs the tests of a file, and returns what they print, what is remarked about their launches, and their verdicts.
+fn told(db: &Database, file: SourceFile, options: &TestOptions<'_>) -> String {
+    let listing = list_tests(db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
+    let mut out = show(db, &listing.diagnostics);
+    run_tests(db, &listing.cases, &simulator(), options, &AtomicBool::new(false), |report| {
+        report.output.iter().for_each(|line| out += &format!("| {line}\n"));
+        report.remarks.iter().for_each(|line| out += &format!("{line}\n"));
+        match report.verdict {
+            Verdict::Passed => out += "passed\n",
+            Verdict::Skipped(reason) => out += &format!("skipped ({reason})\n"),
+            Verdict::Failed(found) => out += &show(db, &found),
+        }
+    });
+    out
+}
+
 /// Runs the tests of a file and compares the report.
 fn check(text: &str, want: Expect) {
     let (db, file) = open(text);

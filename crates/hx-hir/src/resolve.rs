@@ -185,8 +185,8 @@ pub fn tune_names<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Names {
     resolver.names
 }
 
-/// Resolves the names in the family of a kernel: kernels, and the constants among their arguments. The parameters of the kernel mean
-/// nothing there, because the list is read before a launch.
+/// Resolves the names in the family of a kernel: kernels, and the constants among their arguments. The list cannot name the parameters of
+/// the kernel, because a launch reads it before it binds them.
 #[salsa::tracked]
 pub fn family_names<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Names {
     let list = kernel_family(db, kernel);

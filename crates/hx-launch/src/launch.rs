@@ -86,7 +86,8 @@ pub struct Launcher<'a> {
     last: Option<Launched<'a>>,
     /// Arguments of kernels that were tuned for shapes.
     tuned: Option<&'a Tuned>,
-    /// The members of families that launches took, by the kernel with what was bound: their positions, and the remarks about them.
+    /// The member that a launch of a kernel with a family took, by the kernel and its bound arguments: the position of the member in the
+    /// family, and the remark about it.
     members: RefCell<BTreeMap<String, (usize, String)>>,
     /// The kernel of the last launch.
     running: Option<Name>,

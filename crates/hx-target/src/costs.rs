@@ -60,7 +60,7 @@ pub struct Costs {
     /// From the release of a stage until its next tiles arrive, beyond the cycles that their bytes take, while all multiprocessors
     /// copy and multiply.
     pub ring_latency: f64,
-    /// The part of that latency that grows with the part of the time for which DRAM is busy: for copies that it bounds.
+    /// The latency that DRAM adds to `ring_latency` where it is busy for the whole time of a launch; in proportion where it is busy for less.
     #[serde(default)]
     pub dram_latency: f64,
     /// The cycles in which one thread issues a bulk copy.

@@ -77,7 +77,7 @@ impl Shares {
     fn of(solved: &Solved) -> Shares {
         let busy = |op: &Op| {
             let cost: Cost = solved.solution.costs.get(&op.id).copied().unwrap_or_default();
-            // The values of a load are used soon after it.
+            // The operation that uses the loaded values waits for them.
             let latency = if matches!(op.kind, OpKind::Copy { .. }) { cost.latency } else { 0.0 };
             (cost.threads + latency).max(cost.resources.most().1)
         };

@@ -1,14 +1,9 @@
 //! Launches of kernels with a family.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use expect_test::{Expect, expect};
-use hx_base::testing::MemorySystem;
-use hx_workspace::Database;
 
-use super::{show, simulator};
-use crate::{Filter, TestOptions, Verdict, list_tests, run_tests};
+use super::{open, told};
+use crate::TestOptions;
 
 const KERNELS: &str = r#"
 fn same(v: f32) -> f32 { v }
@@ -42,27 +37,8 @@ fn check(n: u32, body: &str, want: Expect) {
         "test \"t\" {{ let x = ones(f32, [{n}]); let y = empty(f32, [{n}]); {body} assert_eq(y, x); }}\n"
     );
     let source = format!("{KERNELS}{test}");
-    let mut db = Database::new(Arc::new(MemorySystem::new([("t.hx", source.as_str())])));
-    let file = db.open("t.hx").expect("the file is there").files[0];
-    let listing = list_tests(&db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
-    let mut out = show(&db, &listing.diagnostics);
-    run_tests(
-        &db,
-        &listing.cases,
-        &simulator(),
-        &TestOptions::default(),
-        &AtomicBool::new(false),
-        |report| {
-            report.output.iter().for_each(|line| out += &format!("| {line}\n"));
-            report.remarks.iter().for_each(|line| out += &format!("{line}\n"));
-            match report.verdict {
-                Verdict::Passed => out += "passed\n",
-                Verdict::Skipped(reason) => out += &format!("skipped ({reason})\n"),
-                Verdict::Failed(found) => out += &show(&db, &found),
-            }
-        },
-    );
-    want.assert_eq(&out);
+    let (db, file) = open(&source);
+    want.assert_eq(&told(&db, file, &TestOptions::default()));
 }
 
 /// Few elements go to several small blocks, many to large ones.
@@ -142,7 +118,7 @@ fn a_launch_that_states_its_tile_is_itself() {
     );
 }
 
-/// The same launch again takes the member that was chosen.
+/// A second launch of a shape takes the member of the first one and repeats no remark.
 #[test]
 fn a_choice_is_kept() {
     check(

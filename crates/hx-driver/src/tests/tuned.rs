@@ -1,7 +1,6 @@
 //! Launches that take compile-time arguments from a tuned file.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use expect_test::{Expect, expect};
 use hx_base::testing::MemorySystem;
@@ -11,8 +10,8 @@ use hx_launch::{Tuned, text_hash};
 use hx_target::Target;
 use hx_workspace::{Database, TUNED_NAME};
 
-use super::{show, simulator};
-use crate::{Filter, TestOptions, Verdict, check_tuned, list_tests, run_tests, tuned_for_shape};
+use super::{show, told};
+use crate::{TestOptions, check_tuned, tuned_for_shape};
 
 const KERNEL: &str = r#"
 /// Moves tiles.
@@ -57,19 +56,8 @@ fn open(source: &str, results: &dyn Fn(&str) -> String) -> (Database, hx_base::S
 /// Runs the tests of a file with results, and compares what is printed, said and reported.
 fn check(body: &str, results: &dyn Fn(&str) -> String, want: Expect) {
     let (db, file, tuned) = open(&format!("{KERNEL}{}", test(body)), results);
-    let listing = list_tests(&db, &[file], &Filter::default(), crate::WorkLimit::unlimited());
-    let mut out = show(&db, &listing.diagnostics);
     let options = TestOptions { tuned: Some(&tuned), ..TestOptions::default() };
-    run_tests(&db, &listing.cases, &simulator(), &options, &AtomicBool::new(false), |report| {
-        report.output.iter().for_each(|line| out += &format!("| {line}\n"));
-        report.remarks.iter().for_each(|line| out += &format!("{line}\n"));
-        match report.verdict {
-            Verdict::Passed => out += "passed\n",
-            Verdict::Skipped(reason) => out += &format!("skipped ({reason})\n"),
-            Verdict::Failed(found) => out += &show(&db, &found),
-        }
-    });
-    want.assert_eq(&out);
+    want.assert_eq(&told(&db, file, &options));
 }
 
 const EXACT: &str = "n = 64, T = \"f32\", FLAG = false";

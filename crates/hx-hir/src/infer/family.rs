@@ -11,6 +11,8 @@ use crate::{
 /// A member of a family: a kernel, and the compile-time arguments with which it is one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Member {
+    /// The place in the list, an id of [`crate::FamilyList::store`].
+    pub at: ExprId,
     pub kernel: ItemKey,
     pub args: Vec<(Name, TuneValue)>,
 }
@@ -34,7 +36,7 @@ pub enum FamilyProblem {
     Empty,
     /// The expression is no kernel.
     NoKernel { expr: ExprId },
-    /// The kernel takes other arguments than the one whose family it is to be in; `wanted` and `found` are the names.
+    /// The parameters of the listed kernel, `found`, differ from those of the kernel that has the family, `wanted`.
     Params { expr: ExprId, wanted: Vec<Name>, found: Vec<Name> },
     /// The kernel has no compile-time parameter of this name.
     UnknownParam { expr: ExprId, name: Name, known: Vec<Name> },
@@ -42,7 +44,7 @@ pub enum FamilyProblem {
     Unnamed { expr: ExprId },
     /// An argument that is no constant integer, `true` or `false`, or an element type.
     NotConstant { expr: ExprId, name: Name },
-    /// The same kernel with the same arguments stands at `first`.
+    /// The member repeats the kernel and the arguments of the member at `first`.
     Twice { expr: ExprId, first: ExprId },
 }
 
@@ -65,17 +67,17 @@ pub fn family_of<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Family {
         return cx.found;
     }
     cx.found.decided.extend(tune_types(db, kernel).axes.iter().map(|(name, _)| name.clone()));
-    let mut known: Vec<(Member, ExprId)> = Vec::new();
     for &expr in &list.members {
         let Some(member) = cx.member(expr) else { continue };
         cx.found.decided.extend(member.args.iter().map(|(name, _)| name.clone()));
-        match known.iter().find(|(other, _)| *other == member) {
-            Some(&(_, first)) => cx.found.faults.push(FamilyProblem::Twice { expr, first }),
-            None => known.push((member, expr)),
+        let repeats = |other: &&Member| (&other.kernel, &other.args) == (&member.kernel, &member.args);
+        match cx.found.members.iter().find(repeats).map(|other| other.at) {
+            Some(first) => cx.found.faults.push(FamilyProblem::Twice { expr, first }),
+            None => cx.found.members.push(member),
         }
     }
     let problems = cx.infer.out.problems;
-    Family { members: known.into_iter().map(|(member, _)| member).collect(), problems, ..cx.found }
+    Family { problems, ..cx.found }
 }
 
 struct Members<'a> {
@@ -96,7 +98,7 @@ impl Members<'_> {
             }
             return None;
         };
-        // A name that means nothing is reported where names are resolved.
+        // Name resolution reports an unknown name.
         let meaning = self.names.exprs.get(expr)?;
         let key = if let Resolution::Item(key) = meaning { Some(key) } else { None };
         let Some((key, Item::Kernel(kernel))) = key.and_then(|key| Some((key, key.find(self.db)?))) else {
@@ -112,7 +114,7 @@ impl Members<'_> {
             return None;
         }
         let args: Vec<_> = generics.iter().map(|arg| self.arg(expr, kernel, arg)).collect();
-        Some(Member { kernel: key.clone(), args: args.into_iter().collect::<Option<_>>()? })
+        Some(Member { at: expr, kernel: key.clone(), args: args.into_iter().collect::<Option<_>>()? })
     }
 
     fn arg(&mut self, member: ExprId, kernel: Kernel<'_>, arg: &GenericArg) -> Option<(Name, TuneValue)> {

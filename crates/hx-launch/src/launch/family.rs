@@ -5,17 +5,16 @@
 //! A member that the launch does not fit takes no part: its `where` clauses or types refuse it, or it lacks an argument that the launch
 //! gives. The same launch takes the same member on every machine of the same costs.
 
-use hx_compile::Db;
-use hx_hir::{Family, Kernel, Member, Name, TuneValue, family_of};
-use hx_host::Value;
+use hx_compile::{Db, member_args};
+use hx_hir::{Family, Kernel, Member, Name, family_of};
 use hx_host::device::{LaunchError, LaunchRequest};
 use hx_index::Symbol;
 
 use super::bind::{Prepared, bind};
-use super::{BoundParam, Chosen, Launcher, estimates, find_kernel, instance};
+use super::{BoundParam, Chosen, Launcher, estimates, find_kernel, host_value, instance};
 use crate::machine::Machine;
 
-/// Changes what was bound of a launch of a kernel.
+/// Adjusts the bound arguments of a launch of a kernel.
 pub(super) type Adapt<'f, 'a> = &'f dyn Fn(Kernel<'a>, &mut Prepared) -> Result<(), LaunchError>;
 
 /// A member that a launch fits.
@@ -79,7 +78,7 @@ impl<'a> Launcher<'a> {
         member: &Member,
         request: &LaunchRequest,
     ) -> Result<(Kernel<'a>, LaunchRequest), LaunchError> {
-        let own = member.args.iter().map(|(name, value)| (name.clone(), host_value(*value)));
+        let own = member_args(member).into_iter().map(|(name, value)| (name, host_value(&value)));
         let request = LaunchRequest {
             kernel: member.kernel.clone(),
             generics: request.generics.iter().cloned().chain(own).collect(),
@@ -127,22 +126,10 @@ impl<'a> Launcher<'a> {
     }
 }
 
-fn host_value(value: TuneValue) -> Value {
-    match value {
-        TuneValue::Int(value) => Value::Int(value),
-        TuneValue::Bool(value) => Value::Bool(value),
-        TuneValue::DType(dtype) => Value::DType(dtype),
-    }
-}
-
 /// Formats a member as `gemm_split<BN = 128>`.
 fn shown(member: &Member) -> String {
-    let value = |value: &TuneValue| match value {
-        TuneValue::Int(value) => value.to_string(),
-        TuneValue::Bool(value) => value.to_string(),
-        TuneValue::DType(dtype) => dtype.name().to_owned(),
-    };
-    let args: Vec<String> = member.args.iter().map(|(name, of)| format!("{name} = {}", value(of))).collect();
+    let args = member_args(member);
+    let args: Vec<String> = args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     match args.as_slice() {
         [] => member.kernel.name.to_string(),
         args => format!("{}<{}>", member.kernel.name, args.join(", ")),
