@@ -1,24 +1,15 @@
 //! The members of a kernel's family as instances, and those that no launch can take.
 
 use hx_base::{Diagnostic, codes};
-use hx_hir::{Item, Kernel, Member, TuneValue, family_of, family_source_map};
+use hx_hir::{Item, Kernel, Member, family_of, family_source_map};
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_target::Target;
 
 use crate::{Db, Instance, default_instance, instance_errors, solved, tile_program};
 
-/// Returns the value of a compile-time parameter that a clause of a header gives.
-pub(crate) fn value(value: TuneValue) -> CtValue {
-    match value {
-        TuneValue::Int(value) => CtValue::Int(value),
-        TuneValue::Bool(value) => CtValue::Bool(value),
-        TuneValue::DType(value) => CtValue::DType(value),
-    }
-}
-
 /// Returns the compile-time arguments of a member.
 pub fn member_args(member: &Member) -> CtArgs {
-    member.args.iter().map(|(name, of)| (name.clone(), value(*of))).collect()
+    member.args.iter().map(|(name, of)| (name.clone(), CtValue::from(*of))).collect()
 }
 
 /// Returns an error for each member that cannot be built for a target, if the kernel itself can be built: no launch would take the member.
@@ -33,7 +24,7 @@ pub(crate) fn unbuildable<'db>(db: &'db dyn Db, kernel: Kernel<'db>, target: Tar
         if builds(instance) {
             return None;
         }
-        let range = map.expr(member.at)? + kernel.offset(db);
+        let range = map.expr(member.at?)? + kernel.offset(db);
         let message = format!("this member cannot be built for {target}, so no launch takes it");
         let found = Diagnostic::new(&codes::BAD_FAMILY, kernel.file(db), range, message);
         let reason = instance_errors(db, instance).first();

@@ -21,7 +21,6 @@ use hx_target::Target;
 pub use hx_synth::{Bottleneck, Forecast};
 
 use crate::Db;
-use crate::members::value;
 
 /// The largest number of combinations that are solved for one launch.
 pub const MAX_COMBINATIONS: u64 = 100_000;
@@ -43,7 +42,7 @@ pub fn axes<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Result<Vec<Axis>, Tune
     Sound::of(db, kernel).ok_or(TuneError::Unsound)?;
     let axis = |(name, values): &(Name, Vec<TuneValue>)| Axis {
         name: name.clone(),
-        values: values.iter().map(|of| value(*of)).collect(),
+        values: values.iter().copied().map(CtValue::from).collect(),
     };
     Ok(tune_types(db, kernel).axes.iter().map(axis).collect())
 }

@@ -13,6 +13,7 @@ mod blame;
 mod bounded;
 mod build;
 mod calibrate;
+mod choice;
 mod history;
 mod reported;
 mod run;
@@ -28,6 +29,7 @@ pub use bench::record::{
     Roofs, Verdict as ChangeVerdict, WorkRecord, changes,
 };
 pub use bench::{BenchOptions, BenchReport, BenchStage, list_benches, run_benches};
+pub use choice::{CallChoice, choice_at, choice_for};
 pub use bounded::{WorkLimit, ended_in};
 pub use build::{BuildKind, BuildRequest, Built, BuiltLauncher, build, build_launcher, parse_facts};
 pub use calibrate::{Calibration, calibrate, compile_probes};

@@ -1,6 +1,7 @@
 //! Launches end to end on the simulator: each test takes a file in memory and compares the verdicts and their diagnostics.
 
 mod benches;
+mod choice;
 mod code;
 mod docs;
 mod family;

@@ -35,7 +35,8 @@ pub use shape::parse_shape;
 
 /// The number of rounds of measuring, each with half of the candidates of the round before, about.
 pub const ROUNDS: usize = rounds::ROUNDS.len();
-use shape::{Inputs, inputs};
+use shape::Inputs;
+pub(crate) use shape::inputs;
 pub use space::{Candidate, Space};
 
 /// The name of the baseline that has the kernel's own defaults.
@@ -349,7 +350,7 @@ fn full_args<'db>(
 }
 
 /// Returns a launch with these compile-time arguments.
-fn launch_of<'db>(db: &'db Database, kernel: Kernel<'db>, args: &CtArgs, inputs: &Inputs) -> LaunchRequest {
+pub(crate) fn launch_of<'db>(db: &'db Database, kernel: Kernel<'db>, args: &CtArgs, inputs: &Inputs) -> LaunchRequest {
     let generics = args.iter().map(|(name, value)| (name.clone(), host_value(value)));
     LaunchRequest {
         kernel: Item::Kernel(kernel).key(db),

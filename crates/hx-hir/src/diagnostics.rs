@@ -37,6 +37,15 @@ pub fn item_diagnostics<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic
         names::report(&at, &signature_names(db, item).names.problems, &mut found);
         report_types(&at, &signature_types(db, item).problems, &mut found);
         recursion::report(&at, &mut found);
+        if let Item::Kernel(kernel) = item {
+            // A kernel without a clause or a list may lack the values of what is `auto`, or have too many of them.
+            if tune_source_map(db, kernel).is_none() {
+                tune::report(&at, &tune_types(db, kernel).faults, &mut found);
+            }
+            if family_source_map(db, kernel).is_none() {
+                family::report(&at, &family_of(db, kernel).faults, &mut found);
+            }
+        }
     }
     if let Some((at, kernel)) = Reporter::tune(db, item) {
         let types = tune_types(db, kernel);

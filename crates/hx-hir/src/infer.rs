@@ -26,7 +26,7 @@ use hx_dtype::DType;
 use hx_index::{Expr as Value, Facts, Symbol};
 use la_arena::ArenaMap;
 
-pub use family::{Family, FamilyProblem, Member, family_of};
+pub use family::{Family, FamilyProblem, MOST_MEMBERS, Member, auto_axes, combinations, family_of};
 pub use problem::{MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, TypeProblem, WARP};
 pub use signature::{SignatureTypes, signature_types};
 pub use tune::{MAX_AXIS, TuneProblem, TuneTypes, TuneValue, ValuesFault, tune_types};

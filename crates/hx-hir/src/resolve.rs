@@ -8,7 +8,7 @@ use hx_dtype::DType;
 use la_arena::ArenaMap;
 
 use crate::{
-    Block, Builtin, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel, Name, Param,
+    Block, Builtin, BuiltinValue, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel, Name, Param,
     Pat, PatId, Path, PathTarget, Place, Predicate, StmtId, StmtKind, TypeRef, TypeRefId, body_of, builtin,
     fn_signature, is_binding, kernel_family, kernel_signature, kernel_tune, resolve_path,
 };
@@ -84,6 +84,13 @@ pub struct Names {
     /// The meaning of the name of each [`TypeRef::Named`].
     pub types: ArenaMap<TypeRefId, Resolution>,
     pub problems: Vec<NameProblem>,
+}
+
+impl Names {
+    /// Reports whether an expression is `auto`.
+    pub fn is_auto(&self, expr: ExprId) -> bool {
+        self.exprs.get(expr) == Some(&Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)))
+    }
 }
 
 /// A name without a meaning, or without one in this place.

@@ -34,7 +34,7 @@ use hx_hir::{
 use la_arena::ArenaMap;
 
 use crate::archive::Archive;
-use crate::device::{Device, LaunchReport};
+use crate::device::{Device, LaunchReport, LaunchRequest};
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::picture::{Mark, Picture};
@@ -47,7 +47,7 @@ use crate::value::Value;
 const NO_CASES: &str = "nothing would run: remove the test, or write a case";
 
 pub use environment::{Checkpoint, Environment};
-pub use error::{BodyPart, EvalError, without_launch};
+pub use error::{BodyPart, EvalError, range_of, without_launch};
 pub use forall::Assignment;
 pub use operators::{LAYOUT_FIELDS, TENSOR_FIELDS};
 pub use suspect::Suspect;
@@ -80,6 +80,9 @@ pub trait Surroundings {
     fn look(&self) -> Look {
         Look::default()
     }
+
+    /// Receives the call of a kernel, an expression of an item, and the launch that it is about to make. [`range_of`] finds its place.
+    fn launching(&mut self, _item: &ItemKey, _call: ExprId, _request: &LaunchRequest) {}
 
     /// Receives the report of a launch that has finished.
     fn launched(&mut self, _kernel: &str, _report: &LaunchReport) {}

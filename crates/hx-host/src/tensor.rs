@@ -255,6 +255,25 @@ impl Tensor {
         Tensor { buffer: Buffer::new(dtype, Arc::default()), shape, strides, offset: 0 }
     }
 
+    /// Reports whether the tensor is only a description of elements in other memory, as [`Tensor::elsewhere`] makes it.
+    pub fn is_elsewhere(&self) -> bool {
+        self.span().end > self.buffer.len
+    }
+
+    /// Makes a tensor of the same element type, shape and strides, whose elements a recipe makes. The recipe has as many elements as
+    /// [`Tensor::span`].
+    ///
+    /// # Errors
+    /// If the recipe has fewer.
+    pub fn made_anew(&self, recipe: Recipe) -> HostResult<Tensor> {
+        let (needed, found) = (self.span().len(), recipe.len());
+        if found < needed {
+            return Err(HostError::shape(format!("found {found} elements, the tensor reaches over {needed}")));
+        }
+        let (shape, strides) = (self.shape.clone(), self.strides.clone());
+        Ok(Tensor { buffer: Buffer::unmade(recipe), shape, strides, offset: 0 })
+    }
+
     /// Makes a view of the bytes of a strided tensor: from its first element to its last.
     ///
     /// # Errors

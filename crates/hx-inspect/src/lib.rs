@@ -33,7 +33,7 @@ pub use front::{foreign_errors, front_diagnostics};
 pub use in_place::{in_place, pairs_in_place};
 pub use report::{Advice, FormatReport, KernelReport, Moves, Note, Part, Ran, Row, Spot};
 pub use settings::setup;
-pub use setup::{DeviceChoice, Setup, UnknownDevice};
+pub use setup::{Choosing, DeviceChoice, Setup, UnknownDevice};
 pub use spills::{known_spills, spilled_in};
 pub use stopped::stopped_at;
 pub use timings::{KernelTimes, timings};

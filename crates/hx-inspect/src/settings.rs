@@ -1,4 +1,6 @@
 //! Settings from flags, `HX_*` variables and `hx.toml`, in that order of precedence.
+//!
+//! A command replaces [`Setup::choosing`] by its flag `--tune`.
 
 use std::path::PathBuf;
 
@@ -9,7 +11,7 @@ use hx_worker::{Cache, WorkerCommand};
 use hx_workspace::Manifest;
 
 use crate::costs::{self, ChosenCosts, CostsSource};
-use crate::setup::{DeviceChoice, Setup};
+use crate::setup::{Choosing, DeviceChoice, Setup};
 
 /// Combines the settings. `device`, `target`, `nvrtc` and `costs` are the values of flags.
 ///
@@ -48,7 +50,11 @@ pub fn setup(
             .map(|costs| ChosenCosts { costs, source: CostsSource::Flag }),
         None => project().map(|costs| ChosenCosts { costs, source: CostsSource::Project }),
     };
-    let setup = Setup { device, target, costs, worker, search, cache };
+    let choosing = match variable("HX_TUNE") {
+        Some(text) => text.parse().map_err(|e| format!("HX_TUNE: {e}"))?,
+        None => Choosing::default(),
+    };
+    let setup = Setup { device, target, costs, worker, search, cache, choosing };
     Ok(Setup { target: setup.costed(target), ..setup })
 }
 

@@ -22,6 +22,28 @@ pub enum DeviceChoice {
     AllCuda,
 }
 
+/// The value of `--tune`: how a launch chooses between the members of a family, if no result of `hx tune` fits it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Choosing {
+    /// By the cost model.
+    #[default]
+    Model,
+    /// On a GPU, the first launch of a shape measures the members that the cost model finds fastest.
+    FirstCall,
+}
+
+impl FromStr for Choosing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Choosing, String> {
+        match text {
+            "model" => Ok(Choosing::Model),
+            "first-call" => Ok(Choosing::FirstCall),
+            _ => Err(format!("found `{text}`, expected `model` or `first-call`")),
+        }
+    }
+}
+
 /// A text that does not name a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownDevice(pub String);
@@ -67,6 +89,7 @@ pub struct Setup {
     pub search: SearchEnv,
     /// The cache of compiled kernels.
     pub cache: Option<Cache>,
+    pub choosing: Choosing,
 }
 
 impl Setup {

@@ -28,6 +28,7 @@ mod witness;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use hx_base::interrupt::Until;
@@ -55,6 +56,7 @@ use cuda::cuda_text;
 pub use data::DATA_TEXT;
 pub use direct::{DirectLaunch, DirectParam};
 use family::Adapt;
+pub use family::{Choice, Considered, Fit, clear_choices};
 use instance::Errors;
 pub use instance::grid_label;
 pub use levels::Levels;
@@ -86,9 +88,8 @@ pub struct Launcher<'a> {
     last: Option<Launched<'a>>,
     /// Arguments of kernels that were tuned for shapes.
     tuned: Option<&'a Tuned>,
-    /// The member that a launch of a kernel with a family took, by the kernel and its bound arguments: the position of the member in the
-    /// family, and the remark about it.
-    members: RefCell<BTreeMap<String, (usize, String)>>,
+    /// The choices between the members of families, by the kernel and its bound arguments.
+    members: RefCell<BTreeMap<String, Rc<Choice>>>,
     /// The kernel of the last launch.
     running: Option<Name>,
     /// The number of launches so far.
@@ -298,6 +299,18 @@ impl<'a> Launcher<'a> {
         Ok(estimates::launch(self.db, checked, &bound).map(|forecast| forecast.cycles))
     }
 
+    /// Returns the choice between the members that a launch leaves open; `None` if it leaves nothing open. A tuned result is not considered.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the kernel, or a member has errors.
+    pub fn choice(&self, request: &LaunchRequest) -> Result<Option<Rc<Choice>>, LaunchError> {
+        let kernel = find_kernel(self.db, request)?;
+        let closed = family::without_auto(self.db, kernel, request)?;
+        let prepared = bind::bind(self.db, kernel, &closed)?;
+        let choice = self.between(kernel, request, (&prepared, &|_, _| Ok(())))?;
+        Ok(choice.map(|(_, choice)| choice))
+    }
+
     /// Reports whether launches run, rather than only compile.
     pub fn runs(&self) -> bool {
         self.machine.runs()
@@ -329,7 +342,8 @@ impl<'a> Launcher<'a> {
         adapt: Adapt<'_, 'a>,
     ) -> Result<Chosen<'a>, LaunchError> {
         let db: &'a dyn Db = self.db;
-        let mut prepared = bind::bind(db, kernel, request)?;
+        let closed = family::without_auto(db, kernel, request)?;
+        let mut prepared = bind::bind(db, kernel, &closed)?;
         adapt(kernel, &mut prepared)?;
         let stated = prepared.args.len();
         let remarks = match self.tuned {
@@ -341,7 +355,7 @@ impl<'a> Launcher<'a> {
             chosen.remarks.splice(0..0, remarks);
             return Ok(chosen);
         }
-        self.instantiated(kernel, request, prepared, remarks)
+        self.instantiated(kernel, &closed, prepared, remarks)
     }
 
     /// Chooses the instance of a kernel whose arguments are bound.

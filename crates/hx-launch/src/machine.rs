@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hx_base::{Code, codes};
 use hx_host::HostError;
-use hx_inspect::{DeviceChoice, DeviceCosts, Setup, absence_error};
+use hx_inspect::{Choosing, DeviceChoice, DeviceCosts, Setup, absence_error};
 use hx_target::Target;
 use hx_worker::toolkit::find_cublaslt;
 use hx_worker::{
@@ -83,8 +83,18 @@ pub struct Cuda {
     pub compilers: Arc<CompilerPool>,
     /// Path of the library of matrix products, or the reason why it is missing.
     pub(crate) cublaslt: Result<PathBuf, Absence>,
+    pub(crate) choices: Choices,
     worker: Mutex<WorkerClient>,
     warnings: Mutex<BTreeSet<String>>,
+}
+
+/// The way in which launches choose between the members of a family.
+#[derive(Clone, Debug)]
+pub(crate) struct Choices {
+    /// The folder in which choices are kept, if there is one.
+    pub(crate) folder: Option<PathBuf>,
+    /// Whether the first launch of a shape measures the first members.
+    pub(crate) measures: bool,
 }
 
 /// A CUDA compiler that is searched for at its first use.
@@ -244,6 +254,10 @@ impl Cuda {
             want: Want::Cubin,
             compilers,
             cublaslt: find_cublaslt(&setup.search),
+            choices: Choices {
+                folder: setup.cache.as_ref().map(|cache| cache.dir().to_owned()),
+                measures: setup.choosing == Choosing::FirstCall,
+            },
             worker: Mutex::new(worker),
             warnings: Mutex::default(),
         }

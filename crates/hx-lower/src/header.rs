@@ -4,7 +4,8 @@ use hx_base::codes;
 use hx_dtype::{Class, DType};
 use hx_hir::{
     ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, MemorySpace,
-    Resolution, Stmt, StmtKind, TypeRef, TypeRefId, kernel_signature, signature_names,
+    Name, Resolution, Stmt, StmtKind, TypeRef, TypeRefId, auto_axes, kernel_signature,
+    signature_names,
 };
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
@@ -15,7 +16,7 @@ use crate::error::{ItemPart, Lower, LowerError};
 use crate::instance::usual_units;
 use crate::lowering::Lowering;
 use crate::value::{SymView, Tensor, Value};
-use crate::{CtArgs, LaunchFacts};
+use crate::{CtArgs, CtValue, LaunchFacts};
 
 /// The results of reading the header, apart from its parameters.
 pub(crate) struct Header {
@@ -39,7 +40,7 @@ impl<'db> Lowering<'db> {
     ) -> Lower<Header> {
         let sig = kernel_signature(self.db, kernel);
         let names = signature_names(self.db, kernel.into());
-        self.bind_generics(sig, args)?;
+        self.bind_generics(kernel, sig, args)?;
         let units = launch.units.clone().unwrap_or_else(|| usual_units(self.db, kernel));
         for dim in &names.dims {
             let is_unit = dim.stride && units.contains(&dim.name);
@@ -68,7 +69,12 @@ impl<'db> Lowering<'db> {
         Ok(Header { grid, cluster, cluster_axes, threads, requires })
     }
 
-    fn bind_generics(&mut self, sig: &'db KernelSignature, args: &CtArgs) -> Lower<()> {
+    fn bind_generics(
+        &mut self,
+        kernel: Kernel<'db>,
+        sig: &'db KernelSignature,
+        args: &CtArgs,
+    ) -> Lower<()> {
         if let Some(name) = args.keys().find(|name| !sig.generics.iter().any(|g| g.name == **name)) {
             let place = self.place_at(ItemPart::Name);
             let message = format!("the kernel has no compile-time parameter `{name}`");
@@ -79,7 +85,10 @@ impl<'db> Lowering<'db> {
             let place = self.place_at(ItemPart::Generic(i));
             let value = match (args.get(&generic.name), generic.default) {
                 (Some(value), _) => Value::from_ct(value),
-                (None, Some(default)) => self.eval(default)?.widened(),
+                (None, Some(default)) => match first_of_auto(self.db, kernel, &generic.name) {
+                    Some(first) => first,
+                    None => self.eval(default)?.widened(),
+                },
                 (None, None) => {
                     let message = format!("the compile-time parameter `{}` has no value", generic.name);
                     let error = LowerError::new(&codes::UNINFERRED_PARAMETER, place, message);
@@ -398,8 +407,13 @@ impl<'db> Lowering<'db> {
     }
 
     /// Binds the compile-time arguments and the numbers of the launch, and evaluates the `where` clauses.
-    pub(crate) fn conditions(&mut self, sig: &'db KernelSignature, args: &CtArgs) -> Lower<Vec<Cond>> {
-        self.bind_generics(sig, args)?;
+    pub(crate) fn conditions(
+        &mut self,
+        kernel: Kernel<'db>,
+        sig: &'db KernelSignature,
+        args: &CtArgs,
+    ) -> Lower<Vec<Cond>> {
+        self.bind_generics(kernel, sig, args)?;
         self.bind_scalars(sig);
         sig.wheres.iter().map(|predicate| self.cond(predicate.condition)).collect()
     }
@@ -496,6 +510,12 @@ impl<'db> Lowering<'db> {
             _ => None,
         })
     }
+}
+
+/// Returns the value of a parameter whose default is `auto`, if nobody has chosen one: the first of its axis.
+fn first_of_auto(db: &dyn hx_hir::Db, kernel: Kernel<'_>, name: &Name) -> Option<Value> {
+    let (_, values) = auto_axes(db, kernel).into_iter().find(|(axis, _)| axis == name)?;
+    values.first().map(|first| Value::from_ct(&CtValue::from(*first)))
 }
 
 /// Returns the symbol if the expression consists of just that symbol; otherwise `None`.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use hx_dtype::DType;
 use hx_hir::{
-    Expr, ExprId, Float, ItemKey, Kernel, Literal, Name, TypeRef, kernel_signature, signature_names,
+    Expr, ExprId, Float, ItemKey, Kernel, Literal, Name, TuneValue, TypeRef, kernel_signature, signature_names,
 };
 use hx_layout::Layout;
 
@@ -23,6 +23,16 @@ pub enum CtValue {
     /// changes the results of the instance.
     Function(ItemKey),
     Tuple(Vec<CtValue>),
+}
+
+impl From<TuneValue> for CtValue {
+    fn from(value: TuneValue) -> CtValue {
+        match value {
+            TuneValue::Int(value) => CtValue::Int(value),
+            TuneValue::Bool(value) => CtValue::Bool(value),
+            TuneValue::DType(value) => CtValue::DType(value),
+        }
+    }
 }
 
 impl fmt::Display for CtValue {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 use hx_base::testing::{EventLog, MemorySystem};
-use hx_inspect::{DeviceChoice, Setup};
+use hx_inspect::{Choosing, DeviceChoice, Setup};
 use hx_target::Target;
 use hx_worker::WorkerCommand;
 use hx_worker::toolkit::SearchEnv;
@@ -40,6 +40,7 @@ impl Logged {
             worker: WorkerCommand::new("no-worker"),
             search: SearchEnv::default(),
             cache: None,
+            choosing: Choosing::default(),
         };
         let config = Config { setup, timeout, seed: 0, interrupt, report_bug: Vec::new };
         Logged { session: Session::new(db, config), log }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hx_base::Severity;
 use hx_base::limits::{bytes, seconds};
-use hx_inspect::DeviceChoice;
+use hx_inspect::{Choosing, DeviceChoice};
 use hx_target::Target;
 
 pub(crate) use bench::BenchArgs;
@@ -102,7 +102,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Show where compiled kernels are kept and how much there is; `clear` removes them.
     Cache(CacheArgs),
-    /// Remove what is kept between runs: compiled kernels, which tests failed, and the times that `hx tune` measured.
+    /// Remove what is kept between runs: compiled kernels, which tests failed, the times that `hx tune` measured, and the members that
+    /// launches chose.
     Clean,
     /// Print the script that teaches a shell the verbs and flags of hx.
     Completions(CompletionsArgs),
@@ -150,6 +151,16 @@ pub(crate) struct DeviceArgs {
     pub device: Option<DeviceChoice>,
     #[command(flatten)]
     pub target: TargetArgs,
+}
+
+/// The way in which a launch of a kernel with a family chooses a member.
+#[derive(Args, Debug, Clone, Copy, Default)]
+pub(crate) struct ChoosingArgs {
+    /// How a launch chooses between the members of a family: `model`, by the cost model of the device, or `first-call`, which measures
+    /// the members that the model finds fastest at the first launch of a shape, on a GPU, and remembers the times; HX_TUNE is the
+    /// default.
+    #[arg(long, value_name = "WHEN", value_parser = str::parse::<Choosing>)]
+    pub tune: Option<Choosing>,
 }
 
 /// The order of events of a launch that has several.
@@ -274,6 +285,8 @@ pub(crate) struct RunArgs {
     pub order: OrderArgs,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub choosing: ChoosingArgs,
     /// The program's `args`.
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,

@@ -30,7 +30,7 @@ use hx_worker::WorkerCommand;
 use hx_workspace::{Database, Manifest};
 
 use crate::Exit;
-use crate::cli::{CandidateArgs, TargetArgs};
+use crate::cli::{CandidateArgs, ChoosingArgs, TargetArgs};
 use crate::output::Output;
 
 /// The files that the command's paths name, in order, and the project of the first path that has one.
@@ -138,6 +138,17 @@ fn setup(
         output.usage(&text);
         Exit::Usage
     })
+}
+
+/// As [`setup`], with the choice of members that a flag asks for.
+fn setup_choosing(
+    choosing: ChoosingArgs,
+    device: (Option<DeviceChoice>, &TargetArgs),
+    manifest: Option<&Manifest>,
+    output: &Output,
+) -> Result<Setup, Exit> {
+    let found = setup(device.0, device.1, manifest, output)?;
+    Ok(Setup { choosing: choosing.tune.unwrap_or(found.choosing), ..found })
 }
 
 /// Returns the device of a command: the simulator if `flag` was given, the name of a flag that only the simulator supports;

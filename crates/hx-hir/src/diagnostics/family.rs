@@ -3,7 +3,7 @@
 use hx_base::{Diagnostic, codes};
 
 use super::{Reporter, nearest};
-use crate::{FamilyProblem, Name};
+use crate::{FamilyProblem, MOST_MEMBERS, Name};
 
 pub(super) fn report(at: &Reporter<'_>, problems: &[FamilyProblem], out: &mut Vec<Diagnostic>) {
     out.extend(problems.iter().map(|problem| diagnostic(at, problem)));
@@ -53,6 +53,15 @@ fn diagnostic(at: &Reporter<'_>, problem: &FamilyProblem) -> Diagnostic {
         FamilyProblem::NotConstant { expr, name } => at
             .diagnostic(&codes::BAD_FAMILY, at.expr(*expr), format!("this is no constant value for `{name}`"))
             .help("members are given integers, `true` or `false`, and element types"),
+        FamilyProblem::NoAxis { expr, name } => at
+            .diagnostic(&codes::BAD_FAMILY, at.expr(*expr), format!("`auto` has no values for `{name}` to choose from"))
+            .help(format!("list them in the `tune` clause of the kernel: `tune {name} in […]`")),
+        FamilyProblem::TooMany { expr, members } => {
+            let range = expr.map_or_else(|| at.absolute(None), |expr| at.expr(expr));
+            let message = format!("the family has {members} members, expected at most {MOST_MEMBERS}");
+            at.diagnostic(&codes::BAD_FAMILY, range, message)
+                .help("the first launch of a shape estimates each member: give `auto` fewer values in the `tune` clause")
+        }
         FamilyProblem::Twice { expr, first } => at
             .diagnostic(&codes::BAD_FAMILY, at.expr(*expr), "this member is listed twice")
             .also(at.file(), at.expr(*first), "listed here first"),

@@ -44,6 +44,12 @@ fn diagnostic(at: &Reporter<'_>, problem: &TuneProblem) -> Diagnostic {
             at.diagnostic(&codes::BAD_TUNE, range, message)
                 .help(format!("give it a default, `{name} = …`, or an axis, `{name} in […]`"))
         }
+        TuneProblem::NoValues { name, index } => {
+            let range = at.absolute(at.signature.and_then(|s| s.generics.get(*index)).copied());
+            let message = format!("`auto` has no values for `{name}` to choose from");
+            at.diagnostic(&codes::BAD_TUNE, range, message)
+                .help(format!("list them after the parameters: `tune {name} in […]`"))
+        }
         TuneProblem::Values { expr, fault } => {
             let (code, message, help) = of_values(fault);
             at.diagnostic(code, at.expr(*expr), message).help(help)
@@ -60,7 +66,7 @@ fn of_values(fault: &ValuesFault) -> (&'static Code, String, &'static str) {
         }
         ValuesFault::Untunable { name, kind } => {
             let message = format!("`{name}` is {kind}, expected a parameter that can be tuned");
-            (&codes::TYPE_MISMATCH, message, "integers, `bool` and `type` can be tuned")
+            (&codes::TYPE_MISMATCH, message, "integers, `bool` and `type` can be tuned; `auto` without a type, as in `B = auto`, is a layout")
         }
         ValuesFault::NotConstant => {
             let message = "expected a constant, found a value that only an instance or a launch knows";

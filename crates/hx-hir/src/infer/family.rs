@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use super::{Infer, TuneValue};
 use crate::{
     Db, Elem, Expr, ExprId, ExprStore, GenericArg, Item, ItemKey, Kernel, Literal, Name, Names, Resolution,
-    Ty, TypeProblem, family_names, kernel_family, kernel_signature, signature_types, tune_types,
+    Ty, TypeProblem, family_names, kernel_family, kernel_signature, signature_names, signature_types,
+    tune_types,
 };
 
 /// A member of a family: a kernel, and the compile-time arguments with which it is one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Member {
-    /// The place in the list, an id of [`crate::FamilyList::store`].
-    pub at: ExprId,
+    /// The place in the list, an id of [`crate::FamilyList::store`]; `None` if the kernel has no list, but parameters that are `auto`.
+    pub at: Option<ExprId>,
     pub kernel: ItemKey,
     pub args: Vec<(Name, TuneValue)>,
 }
@@ -44,11 +45,51 @@ pub enum FamilyProblem {
     Unnamed { expr: ExprId },
     /// An argument that is no constant integer, `true` or `false`, or an element type.
     NotConstant { expr: ExprId, name: Name },
+    /// `auto` for a parameter that has no values in the `tune` clause of its kernel.
+    NoAxis { expr: ExprId, name: Name },
+    /// The parameters that are `auto` have more than [`MOST_MEMBERS`] combinations.
+    TooMany { expr: Option<ExprId>, members: usize },
     /// The member repeats the kernel and the arguments of the member at `first`.
     Twice { expr: ExprId, first: ExprId },
 }
 
-/// Infers the members of a kernel's family; none if it has no list.
+/// The largest number of members of a family. The first launch of a shape estimates each of them.
+pub const MOST_MEMBERS: usize = 64;
+
+/// The value of an argument of a member in the text.
+enum Given {
+    Is(TuneValue),
+    /// `auto`: each value of the parameter's axis.
+    Auto,
+}
+
+/// Returns the axes of the parameters of a kernel whose default is `auto`, in the order of the `tune` clause.
+pub fn auto_axes<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Vec<&'db (Name, Vec<TuneValue>)> {
+    let names = &signature_names(db, Item::Kernel(kernel)).names;
+    let generics = &kernel_signature(db, kernel).generics;
+    let is_auto = |name: &Name| {
+        let generic = generics.iter().find(|generic| generic.name == *name);
+        generic.and_then(|generic| generic.default).is_some_and(|default| names.is_auto(default))
+    };
+    if !generics.iter().any(|generic| is_auto(&generic.name)) {
+        return Vec::new();
+    }
+    tune_types(db, kernel).axes.iter().filter(|(name, _)| is_auto(name)).collect()
+}
+
+/// Returns all combinations of the values of axes, those of the first axis slowest.
+pub fn combinations(axes: &[&(Name, Vec<TuneValue>)]) -> Vec<Vec<(Name, TuneValue)>> {
+    axes.iter().fold(vec![Vec::new()], |known, (name, values)| {
+        let with = |args: &Vec<(Name, TuneValue)>| {
+            let args = args.clone();
+            values.iter().map(move |value| [args.clone(), vec![(name.clone(), *value)]].concat())
+        };
+        known.iter().flat_map(with).collect()
+    })
+}
+
+/// Infers the members of a kernel's family: those of its list, or one for each value of its parameters that are `auto`. None if it has
+/// neither.
 #[salsa::tracked]
 pub fn family_of<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Family {
     let (list, names) = (kernel_family(db, kernel), family_names(db, kernel));
@@ -63,17 +104,18 @@ pub fn family_of<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Family {
     if list.members.is_empty() {
         if crate::family_source_map(db, kernel).is_some() {
             cx.found.faults.push(FamilyProblem::Empty);
+            return cx.found;
         }
-        return cx.found;
+        if auto_axes(db, kernel).is_empty() {
+            return cx.found;
+        }
+        cx.add(None, Item::Kernel(kernel).key(db), kernel, Vec::new());
     }
     cx.found.decided.extend(tune_types(db, kernel).axes.iter().map(|(name, _)| name.clone()));
     for &expr in &list.members {
-        let Some(member) = cx.member(expr) else { continue };
-        cx.found.decided.extend(member.args.iter().map(|(name, _)| name.clone()));
-        let repeats = |other: &&Member| (&other.kernel, &other.args) == (&member.kernel, &member.args);
-        match cx.found.members.iter().find(repeats).map(|other| other.at) {
-            Some(first) => cx.found.faults.push(FamilyProblem::Twice { expr, first }),
-            None => cx.found.members.push(member),
+        if let Some((key, listed, args)) = cx.member(expr) {
+            cx.found.decided.extend(args.iter().map(|(name, _)| name.clone()));
+            cx.add(Some(expr), key, listed, args);
         }
     }
     let problems = cx.infer.out.problems;
@@ -89,9 +131,38 @@ struct Members<'a> {
     found: Family,
 }
 
-impl Members<'_> {
-    /// Returns a member; `None` if its text is wrong, which is reported.
-    fn member(&mut self, expr: ExprId) -> Option<Member> {
+impl<'a> Members<'a> {
+    /// Adds a kernel with these arguments: a member for each combination of the values of what is `auto`.
+    fn add(&mut self, at: Option<ExprId>, key: ItemKey, kernel: Kernel<'_>, given: Vec<(Name, Given)>) {
+        let own = auto_axes(self.db, kernel).into_iter().filter(|(name, _)| !given.iter().any(|(is, _)| is == name));
+        let stated = tune_types(self.db, kernel).axes.iter();
+        let stated = stated.filter(|(name, _)| given.iter().any(|(is, of)| is == name && matches!(of, Given::Auto)));
+        let axes: Vec<_> = stated.chain(own).collect();
+        let count = axes.iter().fold(1usize, |n, (_, values)| n.saturating_mul(values.len()));
+        let members = self.found.members.len().saturating_add(count);
+        if members > MOST_MEMBERS {
+            self.found.faults.push(FamilyProblem::TooMany { expr: at, members });
+            return;
+        }
+        let fixed: Vec<(Name, TuneValue)> = given
+            .into_iter()
+            .filter_map(|(name, of)| if let Given::Is(value) = of { Some((name, value)) } else { None })
+            .collect();
+        for args in combinations(&axes) {
+            let args = [fixed.clone(), args].concat();
+            let repeats = |other: &&Member| (&other.kernel, &other.args) == (&key, &args);
+            match (self.found.members.iter().find(repeats).map(|other| other.at), at) {
+                (Some(Some(first)), Some(expr)) => {
+                    self.found.faults.push(FamilyProblem::Twice { expr, first });
+                    return;
+                }
+                _ => self.found.members.push(Member { at, kernel: key.clone(), args }),
+            }
+        }
+    }
+
+    /// Returns a kernel of the list and its arguments; `None` if its text is wrong, which is reported.
+    fn member(&mut self, expr: ExprId) -> Option<(ItemKey, Kernel<'a>, Vec<(Name, Given)>)> {
         let Expr::Path { generics, .. } = &self.store[expr] else {
             if !super::is_missing(self.store, expr) {
                 self.found.faults.push(FamilyProblem::NoKernel { expr });
@@ -114,10 +185,10 @@ impl Members<'_> {
             return None;
         }
         let args: Vec<_> = generics.iter().map(|arg| self.arg(expr, kernel, arg)).collect();
-        Some(Member { at: expr, kernel: key.clone(), args: args.into_iter().collect::<Option<_>>()? })
+        Some((key.clone(), kernel, args.into_iter().collect::<Option<_>>()?))
     }
 
-    fn arg(&mut self, member: ExprId, kernel: Kernel<'_>, arg: &GenericArg) -> Option<(Name, TuneValue)> {
+    fn arg(&mut self, member: ExprId, kernel: Kernel<'_>, arg: &GenericArg) -> Option<(Name, Given)> {
         let Some(name) = arg.name.clone() else {
             self.found.faults.push(FamilyProblem::Unnamed { expr: arg.value });
             return None;
@@ -128,6 +199,13 @@ impl Members<'_> {
             self.found.faults.push(FamilyProblem::UnknownParam { expr: member, name, known });
             return None;
         };
+        if self.names.is_auto(arg.value) {
+            if tune_types(self.db, kernel).axes.iter().any(|(axis, _)| *axis == name) {
+                return Some((name, Given::Auto));
+            }
+            self.found.faults.push(FamilyProblem::NoAxis { expr: arg.value, name });
+            return None;
+        }
         let wanted = signature_types(self.db, Item::Kernel(kernel)).generics.get(index)?;
         let found = self.infer.expr(arg.value);
         let value = match (wanted, &found) {
@@ -143,6 +221,6 @@ impl Members<'_> {
         if value.is_none() {
             self.found.faults.push(FamilyProblem::NotConstant { expr: arg.value, name: name.clone() });
         }
-        Some((name, value?))
+        Some((name, Given::Is(value?)))
     }
 }

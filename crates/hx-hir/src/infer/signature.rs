@@ -100,6 +100,11 @@ fn leads_to<'db>(db: &'db dyn Db, from: Item<'db>, to: Item<'db>) -> bool {
     false
 }
 
+/// Reports whether a parameter of this kind can have an axis in a `tune` clause.
+fn is_tunable(kind: &Ty) -> bool {
+    matches!(kind, Ty::Int(_) | Ty::Bool | Ty::DType(_))
+}
+
 impl<'a> Infer<'a> {
     fn finish(self, ret: Option<Ty>, grid_rank: Option<usize>) -> SignatureTypes {
         let exprs = self.out.exprs;
@@ -118,7 +123,10 @@ impl<'a> Infer<'a> {
             let default = generic.default.map(|e| self.expr(e));
             let kind = match (generic.ty.and_then(|ty| self.annotated(ty)), default) {
                 (Some(wanted), Some(found)) => {
-                    if let Some(default) = generic.default {
+                    // `auto` stands for the values of the `tune` clause, which its own diagnostics require.
+                    if let Some(default) = generic.default
+                        && !(self.names.is_auto(default) && is_tunable(&wanted))
+                    {
                         self.check_annotation(default, &found, &wanted);
                     }
                     wanted

@@ -46,6 +46,8 @@ pub enum TuneProblem {
     ValueTwice { expr: ExprId, first: ExprId },
     /// A parameter has no value: no default, no axis, and no parameter's type that binds it.
     Undetermined { name: Name, index: usize },
+    /// The default of a parameter is `auto`, and no axis names the parameter.
+    NoValues { name: Name, index: usize },
 }
 
 /// An error in the values of an axis, at one place.
@@ -94,6 +96,7 @@ pub fn tune_types<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> TuneTypes {
     if !clause.axes.is_empty() {
         cx.undetermined(db, kernel, &seen);
     }
+    cx.without_values(db, kernel, &seen);
     let (exprs, problems) = (cx.infer.out.exprs, cx.infer.out.problems);
     TuneTypes { exprs, problems, ..cx.found }
 }
@@ -301,6 +304,18 @@ impl Tuning<'_> {
         for (index, generic) in signature.generics.iter().enumerate() {
             if generic.default.is_none() && !bound.contains(&(index as u32)) {
                 self.fault(TuneProblem::Undetermined { name: generic.name.clone(), index });
+            }
+        }
+    }
+
+    /// Reports the parameters whose default is `auto` and that no axis names.
+    fn without_values(&mut self, db: &dyn Db, kernel: Kernel<'_>, axes: &[(u32, ExprId)]) {
+        let names = &signature_names(db, Item::Kernel(kernel)).names;
+        for (index, generic) in kernel_signature(db, kernel).generics.iter().enumerate() {
+            let is_layout = matches!(self.generics.get(index), Some(Ty::Layout(_)));
+            let is_auto = generic.default.is_some_and(|default| names.is_auto(default));
+            if is_auto && !is_layout && !axes.iter().any(|(axis, _)| *axis as usize == index) {
+                self.fault(TuneProblem::NoValues { name: generic.name.clone(), index });
             }
         }
     }

@@ -68,3 +68,44 @@ fn helper(v: f32) -> f32 { v }
         "#]],
     );
 }
+
+#[test]
+fn auto_takes_the_values_of_an_axis() {
+    check(
+        "#[family(f<B = auto>, f<B = 8>, f<T = auto>)]
+kernel f<B = 64, T: type = f16>(x: T[n], y: mut T[n]) tune B in [64, 128] grid [1] threads 32 { }
+#[family(g<B = auto, C = auto>)]
+kernel g<B = 64, C = 1, T: type = f16>(x: T[n], y: mut T[n]) tune B in 1..=40, C in [1, 2] grid [1] threads 32 { }
+kernel h<B: int = auto, FAST: bool = auto>(x: f16[n]) tune B in 1..=40, FAST in [true, false] grid [1] threads 32 { }
+kernel i<B: int = auto, C = auto>(x: f16[n]) tune C in [1, 2] grid [1] threads 32 { }
+kernel j<B: int = auto, W: float = auto>(x: f16[n]) tune B in [1, 2] grid [1] threads 32 { }
+",
+        expect![[r#"
+            error[HX0231]: `auto` has no values for `T` to choose from
+              #[family(f<B = auto>, f<B = 8>, f<T = auto>)]
+                                                    ^^^^
+              help: list them in the `tune` clause of the kernel: `tune T in [64, 128]`
+            error[HX0231]: the family has 80 members, expected at most 64
+              #[family(g<B = auto, C = auto>)]
+                       ^^^^^^^^^^^^^^^^^^^^^
+              help: the first launch of a shape estimates each member: give `auto` fewer values in the `tune` clause
+            error[HX0231]: the family has 80 members, expected at most 64
+              kernel h<B: int = auto, FAST: bool = auto>(x: f16[n]) tune B in 1..=40, FAST in [true, false] grid [1] threads 32 { }
+                     ^
+              help: the first launch of a shape estimates each member: give `auto` fewer values in the `tune` clause
+            error[HX0228]: `auto` has no values for `B` to choose from
+              kernel i<B: int = auto, C = auto>(x: f16[n]) tune C in [1, 2] grid [1] threads 32 { }
+                       ^
+              help: list them after the parameters: `tune B in [64, 128]`
+            error[HX0203]: `C` is a layout, expected a parameter that can be tuned
+              kernel i<B: int = auto, C = auto>(x: f16[n]) tune C in [1, 2] grid [1] threads 32 { }
+                                                                ^
+              help: integers, `bool` and `type` can be tuned
+            error[HX0101]: no type is called `float`
+              kernel j<B: int = auto, W: float = auto>(x: f16[n]) tune B in [1, 2] grid [1] threads 32 { }
+                                         ^^^^^
+              help: it is called `f32` here
+              fix: replace it by `f32` (`float` → `f32`)
+        "#]],
+    );
+}

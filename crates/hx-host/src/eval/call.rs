@@ -182,6 +182,7 @@ impl<'a> Frame<'_, 'a> {
             values.push(LaunchArg { name: arg.name.clone(), value, temporary });
         }
         let request = LaunchRequest { kernel, generics, args: values, candidate: None };
+        self.session.surroundings.launching(&self.key, id, &request);
         let before = self.session.before(&request);
         let before = self.on_device(id, before)?;
         let mut launched = self.session.device.launch(&request);

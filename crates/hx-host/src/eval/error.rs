@@ -39,14 +39,7 @@ impl EvalError {
     /// Returns the place in the file. It is the whole item for [`BodyPart::Item`] or if the text has changed meanwhile, and empty if
     /// the item is gone.
     pub fn range(&self, db: &dyn Db) -> TextRange {
-        let Some(item) = self.item.find(db) else { return TextRange::default() };
-        let map = body_source_map(db, item);
-        let range = match self.at {
-            BodyPart::Expr(id) => map.and_then(|m| m.expr(id)),
-            BodyPart::Pat(id) => map.and_then(|m| m.pat(id)),
-            BodyPart::Item => None,
-        };
-        range.map_or_else(|| item_range(db, item), |r| r + item.offset(db))
+        range_of(db, &self.item, self.at)
     }
 
     /// Returns the diagnostics to show: the findings in the kernel, each with a label at the launch, or else the error itself.
@@ -68,4 +61,16 @@ impl EvalError {
         }
         vec![out]
     }
+}
+
+/// Returns the place of a part of an item in its file, as [`EvalError::range`] says.
+pub fn range_of(db: &dyn Db, item: &ItemKey, at: BodyPart) -> TextRange {
+    let Some(item) = item.find(db) else { return TextRange::default() };
+    let map = body_source_map(db, item);
+    let range = match at {
+        BodyPart::Expr(id) => map.and_then(|m| m.expr(id)),
+        BodyPart::Pat(id) => map.and_then(|m| m.pat(id)),
+        BodyPart::Item => None,
+    };
+    range.map_or_else(|| item_range(db, item), |r| r + item.offset(db))
 }

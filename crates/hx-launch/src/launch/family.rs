@@ -3,28 +3,36 @@
 //!
 //! A launch that gives a parameter which decides between the members runs the kernel itself, as does one whose shape has a tuned result.
 //! A member that the launch does not fit takes no part: its `where` clauses or types refuse it, or it lacks an argument that the launch
-//! gives. The same launch takes the same member on every machine of the same costs.
+//! gives. Without a GPU, the same launch takes the same member on every machine of the same costs. A GPU keeps its choices on disk
+//! ([`kept`]), and measures the first members if the caller allows it ([`first_call`]).
 
-use hx_compile::{Db, member_args};
-use hx_hir::{Family, Kernel, Member, Name, family_of};
-use hx_host::device::{LaunchError, LaunchRequest};
+mod choice;
+mod first_call;
+mod kept;
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use hx_base::{codes, fnv};
+use hx_compile::{Db, Instance, Stop, instance_errors, member_args, solved};
+use hx_hir::{
+    Family, Item, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature,
+    signature_types, tune_types,
+};
+use hx_host::device::{LaunchError, LaunchPlace, LaunchRequest};
+use hx_host::{HostError, Value};
 use hx_index::Symbol;
 
 use super::bind::{Prepared, bind};
+use super::tuned::text_hash;
 use super::{BoundParam, Chosen, Launcher, estimates, find_kernel, host_value, instance};
-use crate::machine::Machine;
+use crate::machine::{Gpu, Machine};
+
+pub use choice::{Choice, Considered, Fit};
+pub use kept::clear_choices;
 
 /// Adjusts the bound arguments of a launch of a kernel.
 pub(super) type Adapt<'f, 'a> = &'f dyn Fn(Kernel<'a>, &mut Prepared) -> Result<(), LaunchError>;
-
-/// A member that a launch fits.
-struct Fitting {
-    /// Its position in the family.
-    index: usize,
-    name: String,
-    /// The time by the cost model, in microseconds.
-    micros: f64,
-}
 
 impl<'a> Launcher<'a> {
     /// Returns the launch of the fastest member of a kernel's family; `None` if the kernel has no family, or the launch runs the kernel
@@ -38,35 +46,142 @@ impl<'a> Launcher<'a> {
         request: &LaunchRequest,
         (prepared, adapt): (&Prepared, Adapt<'_, 'a>),
     ) -> Result<Option<Chosen<'a>>, LaunchError> {
-        let db: &'a dyn Db = self.db;
-        let family: &Family = family_of(db, kernel);
-        let is_decided = request.generics.iter().any(|(name, _)| family.decided.contains(name));
-        if family.members.is_empty() || is_decided || request.candidate.is_some() {
+        let Some((members, choice)) = self.between(kernel, request, (prepared, adapt))? else { return Ok(None) };
+        let Some(first) = choice.first() else { return Ok(None) };
+        let (member, request) = self.of_member(&members[first.index], request)?;
+        let mut chosen = self.single(member, &request, adapt)?;
+        chosen.remarks.push(choice.remark(kernel.name(self.db)));
+        Ok(Some(chosen))
+    }
+
+    /// Returns the members that a launch leaves open, and the choice between them; `None` if it leaves nothing open.
+    ///
+    /// # Errors
+    /// If a member has errors of its own.
+    pub(super) fn between(
+        &self,
+        kernel: Kernel<'a>,
+        request: &LaunchRequest,
+        bound: (&Prepared, Adapt<'_, 'a>),
+    ) -> Result<Option<(Vec<Member>, Rc<Choice>)>, LaunchError> {
+        let members = self.open(kernel, request);
+        if members.is_empty() || request.candidate.is_some() {
             return Ok(None);
         }
+        let choice = self.choice_of((kernel, &members), request, bound)?;
+        Ok(Some((members, choice)))
+    }
+
+    /// Returns the members that a launch leaves open: those of the kernel's family, unless the launch states a parameter that decides
+    /// between them; then the kernel with the values of each parameter that the launch gives as `auto`.
+    fn open(&self, kernel: Kernel<'a>, request: &LaunchRequest) -> Vec<Member> {
+        let db: &'a dyn Db = self.db;
+        let family: &Family = family_of(db, kernel);
+        let is_auto = |(_, value): &&(Name, Value)| matches!(value, Value::Auto);
+        let is_decided = request.generics.iter().any(|of| !is_auto(&of) && family.decided.contains(&of.0));
+        if !family.members.is_empty() && !is_decided {
+            return family.members.clone();
+        }
+        let asked: Vec<&Name> = request.generics.iter().filter(is_auto).map(|(name, _)| name).collect();
+        let axes = tune_types(db, kernel).axes.iter().filter(|(name, _)| asked.contains(&name));
+        let axes: Vec<_> = axes.collect();
+        if axes.is_empty() {
+            return Vec::new();
+        }
+        let key = Item::Kernel(kernel).key(db);
+        let member = |args| Member { at: None, kernel: key.clone(), args };
+        combinations(&axes).into_iter().map(member).collect()
+    }
+
+    /// Returns the choice of a launch, which is made once for each kernel and its bound arguments.
+    ///
+    /// # Errors
+    /// If a member has errors of its own.
+    fn choice_of(
+        &self,
+        (kernel, members): (Kernel<'a>, &[Member]),
+        request: &LaunchRequest,
+        (prepared, adapt): (&Prepared, Adapt<'_, 'a>),
+    ) -> Result<Rc<Choice>, LaunchError> {
         let Prepared { args, dims, params, align, .. } = prepared;
         let int = |param: &BoundParam| if let BoundParam::Int(value) = param { Some(*value) } else { None };
         let ints: Vec<i64> = params.iter().filter_map(int).collect();
-        let key = format!("{:?}", (&request.kernel, args, dims, ints, align));
-        let known = self.members.borrow().get(&key).cloned();
-        let (index, remark) = match known {
-            Some(known) => known,
-            None => {
-                let mut fitting = Vec::new();
-                for (index, member) in family.members.iter().enumerate() {
-                    fitting.extend(self.fitting(index, member, request, adapt)?);
-                }
-                fitting.sort_by(|a, b| a.micros.total_cmp(&b.micros));
-                let Some(first) = fitting.first() else { return Ok(None) };
-                let found = (first.index, remark(kernel.name(db), &fitting));
-                self.members.borrow_mut().insert(key, found.clone());
-                found
-            }
+        let open: Vec<&Name> =
+            request.generics.iter().filter(|(_, of)| matches!(of, Value::Auto)).map(|(name, _)| name).collect();
+        let key = format!("{:?}", (&request.kernel, args, dims, ints, align, open));
+        if let Some(known) = self.members.borrow().get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let choice = match self.machine {
+            Machine::Gpu(gpu) => self.choice_on(gpu, (kernel, members), request, (&key, adapt))?,
+            _ => self.estimated(members, request, adapt)?,
         };
-        let (member, request) = self.of_member(&family.members[index], request)?;
-        let mut chosen = self.single(member, &request, adapt)?;
-        chosen.remarks.push(remark);
-        Ok(Some(chosen))
+        let choice = Rc::new(choice);
+        self.members.borrow_mut().insert(key, Rc::clone(&choice));
+        Ok(choice)
+    }
+
+    /// Returns the choice on a GPU: the one that an earlier process kept, or a new one.
+    fn choice_on(
+        &self,
+        gpu: &Gpu,
+        (kernel, members): (Kernel<'a>, &[Member]),
+        request: &LaunchRequest,
+        (launch, adapt): (&str, Adapt<'_, 'a>),
+    ) -> Result<Choice, LaunchError> {
+        let key = self.key(gpu, (kernel, members), launch);
+        let kept = gpu.cuda.choices.folder.as_deref().and_then(|folder| kept::read(folder, &key));
+        let kept = kept.filter(|choice| choice.is_of(members.len()));
+        let measures = gpu.cuda.choices.measures;
+        if let Some(choice) = kept.clone().filter(|choice| choice.is_measured() || !measures) {
+            return Ok(choice);
+        }
+        let estimated = match kept {
+            Some(choice) => choice,
+            None => self.estimated(members, request, adapt)?,
+        };
+        let choice = if measures {
+            let launch_of = |index: usize| self.of_member(&members[index], request).map(|(_, request)| request);
+            self.measured(gpu, estimated, &launch_of)?
+        } else {
+            estimated
+        };
+        if let Some(folder) = &gpu.cuda.choices.folder {
+            gpu.cuda.warn(kept::write(folder, &key, &choice).err());
+        }
+        Ok(choice)
+    }
+
+    /// Returns everything on which a choice on a GPU depends.
+    fn key(&self, gpu: &Gpu, (kernel, members): (Kernel<'a>, &[Member]), launch: &str) -> String {
+        let db: &'a dyn Db = self.db;
+        let kernels: BTreeSet<_> = members.iter().map(|member| &member.kernel).collect();
+        let kernels = kernels.into_iter().filter_map(|key| match key.find(db) {
+            Some(Item::Kernel(kernel)) => Some(kernel),
+            _ => None,
+        });
+        let texts: Vec<String> = kernels.chain([kernel]).map(|kernel| text_hash(db, kernel)).collect();
+        let members: Vec<String> = members.iter().map(shown).collect();
+        let costs = fnv(format!("{:?}", self.target.costs()).bytes());
+        let (hx, device) = (env!("CARGO_PKG_VERSION"), &gpu.info.name);
+        format!("{hx} {device} {:?} {costs:016x} {launch} {texts:?} {members:?}", gpu.driver)
+    }
+
+    /// Returns the members with their estimates.
+    ///
+    /// # Errors
+    /// If a member has errors of its own.
+    fn estimated(
+        &self,
+        members: &[Member],
+        request: &LaunchRequest,
+        adapt: Adapt<'_, 'a>,
+    ) -> Result<Choice, LaunchError> {
+        let members = members.iter().enumerate();
+        let considered = members.map(|(index, member)| {
+            Ok(Considered { index, name: shown(member), fit: self.fit(member, request, adapt)? })
+        });
+        Ok(Choice::of(considered.collect::<Result<_, LaunchError>>()?))
     }
 
     /// Returns the kernel of a member, and the launch of it.
@@ -79,22 +194,17 @@ impl<'a> Launcher<'a> {
         request: &LaunchRequest,
     ) -> Result<(Kernel<'a>, LaunchRequest), LaunchError> {
         let own = member_args(member).into_iter().map(|(name, value)| (name, host_value(&value)));
+        let stated = request.generics.iter().filter(|(_, value)| !matches!(value, Value::Auto)).cloned();
         let request = LaunchRequest {
             kernel: member.kernel.clone(),
-            generics: request.generics.iter().cloned().chain(own).collect(),
+            generics: stated.chain(own).collect(),
             ..request.clone()
         };
         Ok((find_kernel(self.db, &request)?, request))
     }
 
-    /// Estimates a member; `None` if the launch does not fit it.
-    fn fitting(
-        &self,
-        index: usize,
-        member: &Member,
-        request: &LaunchRequest,
-        adapt: Adapt<'_, 'a>,
-    ) -> Result<Option<Fitting>, LaunchError> {
+    /// Estimates a member, unless the launch does not fit it.
+    fn fit(&self, member: &Member, request: &LaunchRequest, adapt: Adapt<'_, 'a>) -> Result<Fit, LaunchError> {
         let db: &'a dyn Db = self.db;
         let (kernel, request) = self.of_member(member, request)?;
         let prepared = bind(db, kernel, &request).and_then(|mut prepared| {
@@ -102,15 +212,19 @@ impl<'a> Launcher<'a> {
             Ok(prepared)
         });
         let chosen = prepared.and_then(|prepared| instance::choose(db, kernel, self.machine, prepared));
-        let Ok((instance, bound)) = chosen else { return Ok(None) };
+        let (instance, bound) = match chosen {
+            Ok(chosen) => chosen,
+            Err(error) => return Ok(Fit::Unfit(reason(error))),
+        };
         let mut symbols = bound.symbols.clone();
         if !matches!(self.machine, Machine::Gpu(_)) {
             // The simulator has fewer multiprocessors than the device that it stands for.
             symbols.insert(Symbol::Multiprocessors, i64::from(self.target.costs().multiprocessors));
         }
-        // An instance that cannot be built has no estimate.
-        let forecast = estimates::of_instance(db, instance, &bound, &symbols);
-        Ok(forecast.map(|forecast| Fitting { index, name: shown(member), micros: forecast.micros() }))
+        Ok(match estimates::of_instance(db, instance, &bound, &symbols) {
+            Some(forecast) => Fit::Estimated(forecast.micros()),
+            None => Fit::Unfit(unbuilt(db, instance)),
+        })
     }
 
     /// Binds the arguments of a launch of this very kernel, and chooses its instance.
@@ -126,6 +240,37 @@ impl<'a> Launcher<'a> {
     }
 }
 
+/// Returns a launch without the arguments that are `auto`, for which the family or the `tune` clause has values. A layout may be `auto`.
+///
+/// # Errors
+/// If a parameter that is `auto` has no values to choose from.
+pub(super) fn without_auto<'db>(
+    db: &'db dyn Db,
+    kernel: Kernel<'db>,
+    request: &LaunchRequest,
+) -> Result<LaunchRequest, LaunchError> {
+    let types = signature_types(db, Item::Kernel(kernel));
+    let generics = &kernel_signature(db, kernel).generics;
+    let mut left = Vec::new();
+    for (at, (name, value)) in request.generics.iter().enumerate() {
+        let index = generics.iter().position(|generic| generic.name == *name);
+        let is_layout = index.is_some_and(|index| matches!(types.generics.get(index), Some(Ty::Layout(_))));
+        if !matches!(value, Value::Auto) || is_layout || index.is_none() {
+            left.push((name.clone(), value.clone()));
+            continue;
+        }
+        let has_values = tune_types(db, kernel).axes.iter().any(|(axis, _)| axis == name)
+            || family_of(db, kernel).decided.contains(name);
+        if !has_values {
+            let message = format!("`auto` has no values for `{name}` to choose from");
+            let error = HostError::new(&codes::TYPE_MISMATCH, message);
+            let error = error.help(format!("list them in the header of `{}`: `tune {name} in […]`", kernel.name(db)));
+            return Err(LaunchError::Refused { error: Box::new(error), place: LaunchPlace::Generic(at) });
+        }
+    }
+    Ok(LaunchRequest { generics: left, ..request.clone() })
+}
+
 /// Formats a member as `gemm_split<BN = 128>`.
 fn shown(member: &Member) -> String {
     let args = member_args(member);
@@ -136,15 +281,20 @@ fn shown(member: &Member) -> String {
     }
 }
 
-/// Says which member a launch takes, and which one is next.
-fn remark(head: &Name, fitting: &[Fitting]) -> String {
-    let time = |found: &Fitting| format!("`{}`, {:.1} µs", found.name, found.micros);
-    let mut of = fitting.iter().map(time);
-    let (first, next) = (of.next().unwrap_or_default(), of.next());
-    let next = next.map(|next| format!("; next is {next}")).unwrap_or_default();
-    let among = match fitting.len() {
-        1 => "the one member of its family that fits".to_owned(),
-        count => format!("the fastest of {count} members of its family that fit"),
-    };
-    format!("`{head}` runs as {first} by the cost model, {among}{next}")
+/// Returns the reason why an instance has no estimate. The diagnostic of layouts without a solution would search for a way out, which takes
+/// long, so the reason is the failure itself.
+fn unbuilt<'db>(db: &'db dyn Db, instance: Instance<'db>) -> String {
+    if let Err(Stop::Layouts(failure)) = solved(db, instance) {
+        return failure.message.clone();
+    }
+    match instance_errors(db, instance).first() {
+        Some(found) => found.message.clone(),
+        None => "the cost model has no estimate of it".to_owned(),
+    }
+}
+
+/// Returns the reason of a refused launch in one line.
+fn reason(error: LaunchError) -> String {
+    let (error, found) = error.into_parts();
+    found.into_iter().next().map_or(error.message, |first| first.message)
 }

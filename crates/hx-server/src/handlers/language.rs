@@ -1,9 +1,13 @@
 //! Questions about a name: hovers, completion, places, names, calls.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 
-use hx_ide::{Access, CallItem, DrawingStyle, Edit, FileRange, Symbol};
+use hx_base::interrupt::Until;
+use hx_base::{SourceFile, TextSize};
+use hx_ide::{Access, CallItem, Cancellable, DrawingStyle, Edit, FileRange, Symbol};
 use hx_layout::draw::{Ground, SvgStyle};
+use hx_target::Target;
 use tower_lsp::ls_types::*;
 
 use super::{at_position, with_file};
@@ -31,15 +35,27 @@ pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option
         let (shown, kept) = (snapshot.shown(file), &snapshot.shared.last_good);
         let reported = |cuda: &hx_ide::CudaText| snapshot.reports(file).get(cuda);
         let found = hx_ide::hover(&snapshot.db, file, offset, &shown, style, &reported, kept)?;
+        let choice = match &found {
+            Some(_) => choice(snapshot, file, offset, shown.target)?,
+            None => None,
+        };
         Ok(Ok(found.map(|hover| {
+            let text = [choice, Some(hover.text)].into_iter().flatten().collect::<Vec<_>>().join("\n\n---\n\n");
             let kind =
                 if snapshot.shared.client.markdown { MarkupKind::Markdown } else { MarkupKind::PlainText };
             Hover {
-                contents: HoverContents::Markup(MarkupContent { kind, value: hover.text }),
+                contents: HoverContents::Markup(MarkupContent { kind, value: text }),
                 range: Some(positions.range(hover.range)),
             }
         })))
     })
+}
+
+/// Describes the members that a call of a kernel with a family runs; `None` if there is no such call at the offset.
+fn choice(snapshot: &Snapshot, file: SourceFile, at: TextSize, target: Target) -> Cancellable<Option<String>> {
+    let until = Until { stop: &AtomicBool::new(false), deadline: None };
+    let choice = hx_ide::catch(|| hx_driver::choice_at(&snapshot.db, file, at, target, until))?;
+    Ok(choice.map(|choice| choice.text(target)))
 }
 
 /// Returns the style of drawings in hovers: the background of the client's theme, white if it is unknown, and the width of a

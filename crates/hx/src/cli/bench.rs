@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs, TunedArgs, positive};
+use super::{CandidateArgs, ChoiceArgs, ChoosingArgs, DeviceArgs, EachArgs, TunedArgs, positive};
 
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
@@ -49,6 +49,8 @@ pub(crate) struct BenchArgs {
     pub each: EachArgs,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub choosing: ChoosingArgs,
     #[command(flatten)]
     pub candidate: CandidateArgs,
     #[command(flatten)]

@@ -87,6 +87,10 @@ pub(crate) struct WhyArgs {
     /// of them.
     #[arg(long)]
     pub candidates: bool,
+    /// List the members of the kernel's family for a launch with the dimensions of `--dim`: their times by the cost model, or why they do
+    /// not fit the launch.
+    #[arg(long, conflicts_with_all = ["tensor", "candidates", "not", "depth"])]
+    pub members: bool,
     /// Say why the solution is not another one, for the operations that touch TENSOR, which may be a parameter here: an instruction
     /// by name, an access width (`16B`), a layout, `swizzle` or `64B swizzle`, `box`, `warps [4, 2]`, `5 stages`, `split`,
     /// `NAME=VALUE`, the number of a candidate. Any other word lists what can be asked about this kernel.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::DeviceArgs;
+use super::{ChoosingArgs, DeviceArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct NotebookArgs {
@@ -48,4 +48,6 @@ pub(crate) struct KernelArgs {
     pub rest: Vec<String>,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub choosing: ChoosingArgs,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{DeviceArgs, bytes, seconds};
+use super::{ChoosingArgs, DeviceArgs, bytes, seconds};
 
 #[derive(Args, Debug, Default)]
 pub(crate) struct ReplArgs {
@@ -25,4 +25,6 @@ pub(crate) struct ReplArgs {
     pub worker: Option<PathBuf>,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub choosing: ChoosingArgs,
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{CandidateArgs, ChoiceArgs, DeviceArgs, EachArgs, OnlyTunedArgs, OrderArgs, ReportArgs};
+use super::{CandidateArgs, ChoiceArgs, ChoosingArgs, DeviceArgs, EachArgs, OnlyTunedArgs, OrderArgs, ReportArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {
@@ -63,6 +63,8 @@ pub(crate) struct TestArgs {
     pub jobs: Option<usize>,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub choosing: ChoosingArgs,
     #[command(flatten)]
     pub candidate: CandidateArgs,
     #[command(flatten)]

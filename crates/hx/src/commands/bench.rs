@@ -17,7 +17,7 @@ use hx_worker::TimePlan;
 use super::run::lacks_environment;
 use super::test::{paths_and_names, time_limit};
 use super::tuned::{self, Once};
-use super::{Loaded, announce, files, load, machine, machine_warnings, setup};
+use super::{Loaded, announce, files, load, machine, machine_warnings, setup_choosing};
 use crate::Exit;
 use crate::cli::BenchArgs;
 use crate::output::Output;
@@ -106,7 +106,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
 /// `Exit::Environment` if the machine has no GPU; the simulator cannot time a kernel. Otherwise that of the settings or of a
 /// machine that cannot be opened. The reason has been reported.
 fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, Exit> {
-    let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
+    let setup = setup_choosing(args.choosing, (args.device.device, &args.device.target), loaded.manifest.as_ref(), output)?;
     if args.no_run && args.estimates {
         return Ok(Machine::TextOnly(Texts::new(setup.target)));
     }

@@ -1,5 +1,7 @@
 //! `hx cache` and `hx clean`: show and remove what is kept between runs.
 
+use std::path::Path;
+
 use hx_driver::History;
 use hx_worker::{Cache, CacheSize};
 
@@ -22,20 +24,27 @@ pub(crate) fn run(args: &CacheArgs, output: &Output) -> Exit {
     }
 }
 
-/// Removes the files that hx keeps between runs: compiled kernels, the history of failed tests, and times that `hx tune` measured.
+/// Removes the files that hx keeps between runs: compiled kernels, the history of failed tests, times that `hx tune` measured, and
+/// choices between the members of families.
 pub(crate) fn clean(output: &Output) -> Exit {
     let cache = match cache(output) {
         Ok(cache) => cache,
         Err(exit) => return exit,
     };
     let exit = clear(&cache, output);
-    match History::clear(cache.dir()).and_then(|()| hx_driver::tune::clear(cache.dir())) {
+    match cleared(cache.dir()) {
         Err(reason) => {
             output.placeless_parts(&hx_base::codes::IO_ERROR, &reason, &[], &[]);
             Exit::Bad
         }
         Ok(()) => exit,
     }
+}
+
+fn cleared(folder: &Path) -> Result<(), String> {
+    History::clear(folder)?;
+    hx_driver::tune::clear(folder)?;
+    hx_launch::clear_choices(folder)
 }
 
 fn clear(cache: &Cache, output: &Output) -> Exit {

@@ -8,7 +8,7 @@ use hx_notebook::{Connection, Place, SpecError};
 use hx_repl::Session;
 use hx_workspace::{Database, Manifest};
 
-use super::{limit_memory, setup};
+use super::{limit_memory, setup_choosing};
 use crate::cli::{KernelArgs, NotebookArgs, NotebookVerb, PlaceArgs};
 use crate::output::Output;
 use crate::{Exit, crash, interrupt};
@@ -91,7 +91,7 @@ fn kernel(args: &KernelArgs, output: &Output) -> Result<Exit, Exit> {
     let connection = connection(&args.connection, output)?;
     let mut db = Database::default();
     let (manifest, notice) = project(&mut db);
-    let setup = setup(args.device.device, &args.device.target, manifest.as_ref(), output)?;
+    let setup = setup_choosing(args.choosing, (args.device.device, &args.device.target), manifest.as_ref(), output)?;
     limit_memory(None, manifest.as_ref());
     let interrupt = interrupt::prompt_flag();
     let config = hx_repl::Config {

@@ -7,7 +7,7 @@ use hx_repl::{Config, Outcome, Screen, Session, run_prompt, run_script};
 use hx_worker::WorkerCommand;
 use hx_workspace::Database;
 
-use super::{limit_memory, one_device, project_here, setup};
+use super::{limit_memory, one_device, project_here, setup_choosing};
 use crate::cli::ReplArgs;
 use crate::output::Output;
 use crate::{Exit, crash, interrupt};
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ReplArgs, output: &Output) -> Exit {
 fn ran(args: &ReplArgs, output: &Output) -> Result<Exit, Exit> {
     let mut db = Database::default();
     let manifest = project_here(&mut db, output)?;
-    let mut setup = setup(args.device.device, &args.device.target, manifest.as_ref(), output)?;
+    let mut setup = setup_choosing(args.choosing, (args.device.device, &args.device.target), manifest.as_ref(), output)?;
     one_device(&setup, output)?;
     if let Some(program) = &args.worker {
         setup.worker = WorkerCommand::new(program);

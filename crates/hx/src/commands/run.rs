@@ -12,7 +12,7 @@ use hx_inspect::FormatReport;
 use hx_report::ReportForm;
 
 use super::tuned::{self, Once};
-use super::{limit_memory, load, machine, machine_warnings, setup, simulated};
+use super::{limit_memory, load, machine, machine_warnings, setup_choosing, simulated};
 use crate::cli::RunArgs;
 use crate::output::Output;
 use crate::{Exit, interrupt};
@@ -60,7 +60,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let device = args.device.device;
     let device = simulated(device, args.report.report.then_some("--report"), output)?;
     let device = simulated(device, args.order.order.map(|_| "--order"), output)?;
-    let setup = setup(device, &args.device.target, loaded.manifest.as_ref(), output)?;
+    let setup = setup_choosing(args.choosing, (device, &args.device.target), loaded.manifest.as_ref(), output)?;
     limit_memory(args.memory, loaded.manifest.as_ref());
     let machine = machine(&setup, output)?;
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));

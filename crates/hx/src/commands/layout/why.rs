@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use hx_base::{SourceFile, nearest};
+use hx_base::interrupt::Until;
 use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics, why_not};
-use hx_hir::{Kernel, Name, file_items, kernel_signature, signature_names};
-use hx_inspect::{Solved, parse_override};
+use hx_driver::choice_for;
+use hx_driver::tune::TuneError;
+use hx_hir::{Kernel, Name, family_of, file_items, kernel_signature, signature_names};
+use hx_inspect::{Overrides, Solved, parse_override};
 use hx_target::Target;
 use hx_workspace::Database;
 
@@ -26,6 +29,9 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
     let db = &loaded.db;
     let target = setup(None, &args.target, loaded.manifest.as_ref(), output)?.target;
     let kernel = kernel(db, file, &args.kernel).map_err(|text| usage(&text))?;
+    if args.members {
+        return members(db, kernel, args, target, output);
+    }
     let instance = instance(db, kernel, args, target).map_err(|text| usage(&text))?;
     let Some(solved) = Solved::of(db, instance, &args.dim) else {
         // Report the errors of the file, or if it has none, those of this instance.
@@ -59,6 +65,49 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
         }
     }
     Ok(Exit::Good)
+}
+
+/// Prints the members of the kernel's family for a launch.
+fn members(
+    db: &Database,
+    kernel: Kernel<'_>,
+    args: &WhyArgs,
+    target: Target,
+    output: &Output,
+) -> Result<Exit, Exit> {
+    let usage = |text: &str| {
+        output.usage(text);
+        Exit::Usage
+    };
+    let dims = args.dim.iter().map(|(name, value)| format!("{name}={value}"));
+    let shape: Result<Overrides, String> =
+        dims.chain(args.set.iter().cloned()).map(|text| parse_override(&text)).collect();
+    let shape = shape.map_err(|text| usage(&text))?;
+    let until = Until { stop: crate::interrupt::later_flag(), deadline: None };
+    match choice_for(db, kernel, target, &shape, until) {
+        Ok(Some(choice)) => {
+            output.result(&format!("{}\n\n{}", choice.remark(kernel.name(db)), choice.table()));
+            caveat(target, output);
+            Ok(Exit::Good)
+        }
+        Ok(None) if family_of(db, kernel).members.is_empty() => {
+            Err(usage(&format!("`{}` has no family; `#[family(…)]` before a kernel lists one", args.kernel)))
+        }
+        Ok(None) => {
+            let text = "decides between the members of the family, so a launch that states it runs the kernel itself";
+            Err(usage(&format!("a parameter of `--set` {text}")))
+        }
+        Err(TuneError::Usage(text)) => Err(usage(&text)),
+        Err(TuneError::Launch(error)) => {
+            let (error, found) = error.into_parts();
+            output.diagnostics(db, &found);
+            if found.is_empty() {
+                output.placeless(&error);
+            }
+            Err(Exit::Bad)
+        }
+        Err(TuneError::Wrong(_)) => Err(Exit::Bad),
+    }
 }
 
 /// Says of the printed estimates what their numbers are, if they were not measured on a device of the target.
