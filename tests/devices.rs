@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use expect_test::expect;
 use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests_on};
-use hx_inspect::{DeviceChoice, Setup};
+use hx_inspect::{Choosing, DeviceChoice, Setup};
 use hx_launch::{Levels, Machine, open_machine, open_machines};
 use hx_target::Target;
 use hx_worker::WorkerCommand;
@@ -49,6 +49,7 @@ fn setup(test: &str, sandbox: &Sandbox, capabilities: &[&str]) -> Option<Setup> 
         worker,
         search,
         cache: None,
+        choosing: Choosing::default(),
     })
 }
 

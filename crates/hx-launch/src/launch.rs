@@ -44,7 +44,7 @@ use hx_host::device::{
 use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
-use hx_inspect::{KernelReport, stopped_at};
+use hx_inspect::{Choosing, KernelReport, stopped_at};
 use hx_sim::{Counters, Report, SimError};
 use hx_target::Target;
 
@@ -88,6 +88,8 @@ pub struct Launcher<'a> {
     last: Option<Launched<'a>>,
     /// Arguments of kernels that were tuned for shapes.
     tuned: Option<&'a Tuned>,
+    /// How launches choose between the members of a family, if not as the machine says.
+    choosing: Option<Choosing>,
     /// The choices between the members of families, by the kernel and its bound arguments.
     members: RefCell<BTreeMap<String, Rc<Choice>>>,
     /// The kernel of the last launch.
@@ -188,6 +190,7 @@ impl<'a> Launcher<'a> {
             had_orders: false,
             last: None,
             tuned: None,
+            choosing: None,
             members: RefCell::default(),
             running: None,
             launches: 0,
@@ -208,6 +211,12 @@ impl<'a> Launcher<'a> {
     #[must_use]
     pub fn with_tuned(self, tuned: Option<&'a Tuned>) -> Launcher<'a> {
         Launcher { tuned, ..self }
+    }
+
+    /// Returns the launcher with another way to choose between the members of a family; `None` is that of the machine.
+    #[must_use]
+    pub fn choosing(self, choosing: Option<Choosing>) -> Launcher<'a> {
+        Launcher { choosing, ..self }
     }
 
     /// Returns the launcher with other timing options.
@@ -304,10 +313,20 @@ impl<'a> Launcher<'a> {
     /// # Errors
     /// If the arguments do not fit the kernel, or a member has errors.
     pub fn choice(&self, request: &LaunchRequest) -> Result<Option<Rc<Choice>>, LaunchError> {
+        self.choice_after(request, &|_, _| Ok(()))
+    }
+
+    /// As [`Launcher::choice`], after `adapt` has seen what was bound.
+    fn choice_after(
+        &self,
+        request: &LaunchRequest,
+        adapt: Adapt<'_, 'a>,
+    ) -> Result<Option<Rc<Choice>>, LaunchError> {
         let kernel = find_kernel(self.db, request)?;
         let closed = family::without_auto(self.db, kernel, request)?;
-        let prepared = bind::bind(self.db, kernel, &closed)?;
-        let choice = self.between(kernel, request, (&prepared, &|_, _| Ok(())))?;
+        let mut prepared = bind::bind(self.db, kernel, &closed)?;
+        adapt(kernel, &mut prepared)?;
+        let choice = self.between(kernel, request, (&prepared, adapt))?;
         Ok(choice.map(|(_, choice)| choice))
     }
 

@@ -25,7 +25,8 @@ use crate::shared::Shared;
 ///
 /// Call it with tensors and numbers in the order of its parameters, or by name. Compile-time arguments are given by name, as numbers,
 /// element types, or texts such as `"relu"` and `"(8,8):(8,1)"`. Tensors on a GPU are used in place, on PyTorch's current stream or on
-/// `stream`; arrays in host memory run on the simulator.
+/// `stream`; arrays in host memory run on the simulator. `tune="first-call"` measures the fastest members of the kernel's family at the
+/// first call of a shape; `tune="model"` takes the estimates.
 #[pyclass(frozen, module = "hx", weakref)]
 #[derive(Debug)]
 pub(crate) struct Kernel {
@@ -323,6 +324,31 @@ impl Kernel {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         self.read(py, args, kwargs)?.map_or(Ok(()), |call| self.checked(py, &call))
+    }
+
+    /// Prepares a launch, and launches nothing: chooses the member of the kernel's family, compiles it and loads it. A call with arguments of
+    /// the same types, shapes and strides then launches at once.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn warmup(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        self.read(py, args, kwargs)?.map_or(Ok(()), |call| self.warmed(py, &call))
+    }
+
+    /// Returns the members of the kernel's family for a launch, which does not happen: those that the launch fits by time, the first of
+    /// which it runs, then the others. Empty if the launch leaves nothing open.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn members<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let Some(call) = self.read(py, args, kwargs)? else { return Ok(Vec::new()) };
+        self.considered(py, &call)?.iter().map(|member| facts::member_dict(py, member)).collect()
     }
 
     #[pyo3(signature = (*args, **kwargs))]

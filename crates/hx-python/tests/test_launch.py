@@ -190,3 +190,58 @@ def test_threads_launch_at_the_same_time(rng):
     for thread in threads:
         thread.join()
     assert not errors and len(results) == 24 and all(results.values())
+
+
+FAMILY = """
+#[family(moved<B = 1024>, moved<B = 64>, rows)]
+kernel moved<B: int = 128>(x: f32[n], y: mut f32[n]) where n % B == 0 grid [n / B] threads 32 {
+    copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+    if block_idx == 0 { print("moved", B); }
+}
+kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
+    for i in 0..cdiv(n, 32) {
+        copy(load(tile(x, [32])[.., i]), tile(y, [32])[.., i]);
+    }
+    print("rows");
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("n", "given", "printed"),
+    [
+        (2048, {}, "moved B = 64"),
+        (96, {}, "rows"),
+        (2048, {"B": 1024}, "moved B = 1024"),
+        (2048, {"tune": "first-call"}, "moved B = 64"),
+    ],
+)
+def test_a_call_runs_the_fastest_member_of_a_family(rng, capsys, n, given, printed):
+    x, y = rng.standard_normal(n).astype(np.float32), poisoned(n)
+    moved = hx.compile(FAMILY).moved
+    moved.warmup(x, y, **given)
+    assert capsys.readouterr().out == ""
+    moved(x, y, **given)
+    np.testing.assert_array_equal(y, x)
+    assert printed in capsys.readouterr().out
+
+
+def test_the_members_of_a_family(rng):
+    x, y = rng.standard_normal(96).astype(np.float32), poisoned(96)
+    moved = hx.compile(FAMILY).moved
+    first, *others = moved.members(x, y)
+    assert first["name"] == "rows" and first["microseconds"] > 0 and not first["measured"]
+    assert [other["name"] for other in others] == ["moved<B = 1024>", "moved<B = 64>"]
+    assert "n % B == 0" in others[0]["unfit"] and others[0]["microseconds"] is None
+    assert moved.members(x, y, B=64) == []
+    with pytest.raises(hx.LaunchError, match="expected `model` or `first-call`"):
+        moved(x, y, tune="often")
+
+
+def test_the_plain_product_of_any_shape(rng):
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((17, 45), (24, 45)))
+    c = poisoned((17, 24), np.float16)
+    hx.std.gemm(a, b, c)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64).T, rtol=4e-3, atol=4e-3)
+    names = [member["name"] for member in hx.std.gemm.gemm.members(a, b, c) if member["unfit"] is None]
+    assert all(name.startswith("gemm_any") for name in names) and len(names) > 1

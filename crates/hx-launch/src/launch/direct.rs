@@ -1,6 +1,8 @@
 //! Launches that the caller makes by itself, on tensors that it holds in device memory: the machine code, the sizes, and the bytes
 //! of every parameter that does not depend on an address.
 
+use std::rc::Rc;
+
 use hx_base::codes;
 use hx_codegen::LaunchParam;
 use hx_compile::{Db, thread_program};
@@ -15,7 +17,7 @@ use hx_worker::Arg;
 
 use super::bind::{Header, Prepared};
 use super::cuda::{arguments, cuda_text, grid_of};
-use super::{BoundParam, Chosen, Launcher, find_kernel, internal, stopped_at, written};
+use super::{BoundParam, Choice, Chosen, Launcher, find_kernel, internal, stopped_at, written};
 use crate::machine::Machine;
 
 /// A launch without its addresses. It holds for every launch with the same element types, shapes, strides, alignments, integers
@@ -136,15 +138,26 @@ impl<'a> Launcher<'a> {
         self.launch_log(instance, program, &log).finish(Ok(())).map(|((), printed)| printed)
     }
 
-    /// Checks a launch as [`hx_host::device::Device::launch`] does, and also that its packed tensors are packed. Solves and
-    /// compiles nothing. Returns the arguments that the kernel writes, by position in the request.
+    /// Checks a launch as [`hx_host::device::Device::launch`] does, and also that its packed tensors are packed. Compiles nothing. Returns
+    /// the arguments that the kernel, or the member of its family that the launch takes, writes, by position in the request.
     ///
     /// # Errors
     /// If the arguments do not fit the kernel, or a tensor that the kernel takes as packed is not.
     pub fn check_direct(&self, request: &LaunchRequest, align: &[u32]) -> Result<Vec<usize>, LaunchError> {
-        let adapt = |kernel, prepared: &mut Prepared| placed(self.db, kernel, request, align, prepared);
-        let chosen = self.single(find_kernel(self.db, request)?, request, &adapt)?;
+        let chosen = self.placed(request, align)?;
         Ok(written(&chosen.bound, &chosen.sources))
+    }
+
+    /// As [`Launcher::choice`], for tensors in device memory.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the kernel, or a member has errors.
+    pub fn choice_direct(
+        &self,
+        request: &LaunchRequest,
+        align: &[u32],
+    ) -> Result<Option<Rc<Choice>>, LaunchError> {
+        self.choice_after(request, &|kernel, prepared| placed(self.db, kernel, request, align, prepared))
     }
 
     pub(super) fn placed(&self, request: &LaunchRequest, align: &[u32]) -> Result<Chosen<'a>, LaunchError> {

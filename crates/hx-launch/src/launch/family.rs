@@ -22,6 +22,7 @@ use hx_hir::{
 use hx_host::device::{LaunchError, LaunchPlace, LaunchRequest};
 use hx_host::{HostError, Value};
 use hx_index::Symbol;
+use hx_inspect::Choosing;
 
 use super::bind::{Prepared, bind};
 use super::tuned::text_hash;
@@ -132,7 +133,10 @@ impl<'a> Launcher<'a> {
         let key = self.key(gpu, (kernel, members), launch);
         let kept = gpu.cuda.choices.folder.as_deref().and_then(|folder| kept::read(folder, &key));
         let kept = kept.filter(|choice| choice.is_of(members.len()));
-        let measures = gpu.cuda.choices.measures;
+        let measures = match self.choosing {
+            Some(choosing) => choosing == Choosing::FirstCall,
+            None => gpu.cuda.choices.measures,
+        };
         if let Some(choice) = kept.clone().filter(|choice| choice.is_measured() || !measures) {
             return Ok(choice);
         }

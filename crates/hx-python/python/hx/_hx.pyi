@@ -24,7 +24,8 @@ class Kernel:
 
     Call it with tensors and numbers in the order of its parameters, or by name. Compile-time arguments are given by name, as numbers,
     element types, or texts such as `"relu"` and `"(8,8):(8,1)"`. Tensors on a GPU are used in place, on PyTorch's current stream or on
-    `stream`; arrays in host memory run on the simulator.
+    `stream`; arrays in host memory run on the simulator. `tune="first-call"` measures the fastest members of the kernel's family at the
+    first call of a shape; `tune="model"` takes the estimates.
     """
 
     @property
@@ -53,8 +54,12 @@ class Kernel:
     @property
     def sass(self) -> str:
         """The machine code, disassembled. It needs the CUDA compiler, and no GPU."""
-    def __call__(self, *args: Any, stream: Any = None, **kwargs: Any) -> None:
+    def __call__(self, *args: Any, stream: Any = None, tune: str | None = None, **kwargs: Any) -> None:
         """Launches the kernel, and does not wait for it on a GPU. Raises `LaunchError` if the arguments do not fit."""
+    def warmup(self, *args: Any, **kwargs: Any) -> None:
+        """Prepares a launch, and launches nothing: chooses the member of the kernel's family, compiles it and loads it."""
+    def members(self, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+        """Returns the members of the kernel's family for a launch, fastest first, which does not happen."""
     def check(self, *args: Any, **kwargs: Any) -> None:
         """Checks the arguments of a launch, and launches nothing."""
     def specialize(self, **arguments: Any) -> Kernel:

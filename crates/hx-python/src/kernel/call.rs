@@ -7,7 +7,8 @@ use hx_base::interrupt::Until;
 use hx_hir::{ItemKey, Name};
 use hx_host::device::{LaunchArg, LaunchRequest};
 use hx_host::{Tensor, Value};
-use hx_launch::{Launcher, host_value};
+use hx_inspect::Choosing;
+use hx_launch::{Considered, Launcher, host_value};
 use hx_lower::WrittenArg;
 use hx_workspace::Database;
 use pyo3::intern;
@@ -35,6 +36,8 @@ pub(super) struct Call<'py> {
     /// The compile-time arguments, as they are written in hx.
     generics: Vec<(String, String)>,
     stream: Option<u64>,
+    /// How the call chooses between the members of a family; `None` is the choice of the process.
+    choosing: Option<Choosing>,
     key: Vec<u64>,
     params: Arc<[String]>,
     generation: u64,
@@ -169,6 +172,7 @@ impl Kernel {
             names: Vec::with_capacity(params.len()),
             generics: Vec::new(),
             stream: None,
+            choosing: None,
             key: Vec::with_capacity(64),
             params,
             generation,
@@ -193,6 +197,12 @@ impl Kernel {
                 call.names.push(Some(name));
             } else if name == "stream" {
                 call.stream = stream(&value)?;
+            } else if name == "tune" {
+                let text: String = value.extract()?;
+                identify(&name, &mut call.key);
+                identify(&text, &mut call.key);
+                let refused = |reason| Problem::new(Class::Launch, &codes::HOST_ERROR, format!("`tune`: {reason}"));
+                call.choosing = Some(text.parse().map_err(|reason: String| refused(reason).raise(py))?);
             } else {
                 let text = written(&value)?;
                 identify(&name, &mut call.key);
@@ -225,15 +235,37 @@ impl Kernel {
         }
     }
 
+    /// Prepares the launch of a call, so that the call itself neither chooses nor compiles. On the simulator it checks the arguments.
+    pub(super) fn warmed(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
+        let Some(device) = raised(py, call.place())? else { return self.checked(py, call) };
+        let is_known = lock(&self.state).plans.contains_key(call.key.as_slice());
+        if is_known { Ok(()) } else { self.plan(py, call, device).map(drop) }
+    }
+
+    /// Returns the members that a call leaves open, fastest first.
+    pub(super) fn considered(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<Vec<Considered>> {
+        let device = raised(py, call.place())?;
+        let (request, align, choosing) = (self.requested(py, call)?, call.align(), call.choosing);
+        let choice = self.shared.interruptible(py, |db, until| {
+            let gpu = device.map(|device| self.shared.gpus.get(&self.shared.setup, device)).transpose()?;
+            let machine = gpu.as_ref().map_or(&self.shared.simulator, |gpu| &gpu.machine);
+            let launcher = Launcher::new(db, machine, until).choosing(choosing);
+            let choice = launcher.choice_direct(&request, &align);
+            let choice = choice.map_err(|error| Problem::launch(db, Class::Compile, error))?;
+            Ok(choice.map(|choice| choice.members.clone()).unwrap_or_default())
+        })?;
+        raised(py, choice)
+    }
+
     /// Prepares the launch of a call: binds the arguments, compiles the kernel, loads it, and keeps the plan for calls with the
     /// same key.
     fn plan(&self, py: Python<'_>, call: &Call<'_>, device: u32) -> PyResult<Arc<Plan>> {
-        let (align, numbers) = (call.align(), numbers(call));
+        let (align, numbers, choosing) = (call.align(), numbers(call), call.choosing);
         let request = self.requested(py, call)?;
         let plan = self.shared.interruptible(py, |db, until| {
             let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
             let tuned = self.shared.tuned(db, &self.path)?;
-            let launcher = launcher(db, &gpu, until).with_tuned(tuned.as_deref());
+            let launcher = launcher(db, &gpu, until).with_tuned(tuned.as_deref()).choosing(choosing);
             let launch = launcher.direct(&request, &align);
             let launch = launch.map_err(|error| Problem::launch(db, Class::Compile, error))?;
             Plan::new(&self.shared.gpus, &gpu, launch, &numbers)

@@ -6,6 +6,7 @@ use hx_base::TextRange;
 use hx_compile::{Instance, LaunchFacts, Registers, Resources, launch_cycles, resources, tile_program};
 use hx_hir::{Expr, Item, Kernel, Name, TypeRef, kernel_signature, signature_source_map};
 use hx_inspect::{EmitError, Overrides, Setup, instance, stopped};
+use hx_launch::{Considered, Fit};
 use hx_workspace::Database;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -106,5 +107,16 @@ pub(super) fn cost_dict<'py>(py: Python<'py>, cost: &Cost) -> PyResult<Bound<'py
         dict.set_item("blocks_per_multiprocessor", found.residency.map(|residency| residency.blocks))?;
     }
     dict.set_item("cycles", cost.cycles)?;
+    Ok(dict)
+}
+
+/// Returns a member that a choice considered: its `name`, its time in `microseconds`, whether that time was `measured`, and the reason why
+/// the launch does not fit it, `unfit`.
+pub(super) fn member_dict<'py>(py: Python<'py>, member: &Considered) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &member.name)?;
+    dict.set_item("microseconds", member.micros())?;
+    dict.set_item("measured", matches!(member.fit, Fit::Measured { .. }))?;
+    dict.set_item("unfit", if let Fit::Unfit(reason) = &member.fit { Some(reason) } else { None })?;
     Ok(dict)
 }
