@@ -60,11 +60,30 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
             None => solved.why_all(args.depth.unwrap_or(0)),
         };
         output.result(&text);
+        chosen(db, kernel, args, target, output);
         if text.contains("estimated cycles") {
             caveat(target, output);
         }
     }
     Ok(Exit::Good)
+}
+
+/// Says which member a launch runs instead of this instance, if `--dim` has all dimensions.
+fn chosen(db: &Database, kernel: Kernel<'_>, args: &WhyArgs, target: Target, output: &Output) {
+    if family_of(db, kernel).members.is_empty() || args.dim.is_empty() {
+        return;
+    }
+    let until = Until { stop: crate::interrupt::later_flag(), deadline: None };
+    let choice = shape_of(args).ok().and_then(|shape| choice_for(db, kernel, target, &shape, until).ok()?);
+    if let Some(choice) = choice.filter(|choice| choice.first().is_some()) {
+        output.remark(&choice.remark(kernel.name(db)));
+    }
+}
+
+/// Returns the dimensions and arguments that the flags state.
+fn shape_of(args: &WhyArgs) -> Result<Overrides, String> {
+    let dims = args.dim.iter().map(|(name, value)| format!("{name}={value}"));
+    dims.chain(args.set.iter().cloned()).map(|text| parse_override(&text)).collect()
 }
 
 /// Prints the members of the kernel's family for a launch.
@@ -79,10 +98,7 @@ fn members(
         output.usage(text);
         Exit::Usage
     };
-    let dims = args.dim.iter().map(|(name, value)| format!("{name}={value}"));
-    let shape: Result<Overrides, String> =
-        dims.chain(args.set.iter().cloned()).map(|text| parse_override(&text)).collect();
-    let shape = shape.map_err(|text| usage(&text))?;
+    let shape = shape_of(args).map_err(|text| usage(&text))?;
     let until = Until { stop: crate::interrupt::later_flag(), deadline: None };
     match choice_for(db, kernel, target, &shape, until) {
         Ok(Some(choice)) => {
