@@ -88,8 +88,8 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     }
 }
 
-/// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), element by element. Blocks walk over the tiles; two groups share each tile. With `BN` in
-/// steps of 16 the tiles of a product fill the multiprocessors more evenly. Tiles are stored `W` columns at a time.
+/// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), element by element. Blocks walk over the tiles; groups of 64 rows share each tile. With `BN`
+/// in steps of 16 the tiles of a product fill the multiprocessors more evenly. Tiles are stored `W` columns at a time.
 ///
 /// The operands are f16, bf16, tf32, floats of 8 bits or integers of 8 bits. Those of 16 bits may be contiguous along either
 /// dimension, as in `gemm(a.T, b, c)`; the instructions read all others along K only.
@@ -99,6 +99,8 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm<BN = 208>,
     gemm<BN = 176>,
     gemm<BN = 128>,
+    gemm<BM = 192, BN = 208>,
+    gemm<BM = 192, BN = 160>,
     gemm_pingpong<BN = 192>,
     gemm_pingpong<BN = 160>,
     gemm_pingpong<BN = 128>,
@@ -114,6 +116,7 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_swapped<BM = 32, BN = 128>,
     gemm_swapped<BM = 64>,
     gemm_swapped<BM = 64, BN = 128>,
+    gemm_swapped<BM = 128, BN = 128>,
     gemm_swapped_split<BM = 8>,
     gemm_swapped_split<BM = 8, SPLIT = 8>,
     gemm_swapped_split<BM = 16>,
@@ -121,6 +124,8 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_swapped_split<BM = 32, SPLIT = 4>,
     gemm_swapped_split<BM = 64>,
     gemm_split<BN = 64, SPLIT = 4>,
+    gemm_split<BN = 128>,
+    gemm_split<BN = 96>,
     gemm_split<BN = 32>,
     gemm_any<BN = 128>,
     gemm_any<BN = 64>,
@@ -144,7 +149,7 @@ kernel gemm<
     EPILOGUE: fn = identity,
 >(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
     where BN % W == 0, T == f16 || T == bf16 || (a1 == 1 && b1 == 1)
-    tune BM in [64, 128, 256], BN in 64..=256 step 16, BK in [64, 128], STAGES in 2..=7, GROUP in [8, 16]
+    tune BM in [64, 128, 192, 256], BN in 64..=256 step 16, BK in [64, 128], STAGES in 2..=7, GROUP in [8, 16]
     grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
 {
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
@@ -159,7 +164,7 @@ kernel gemm<
                 feed(a, b, sa, sb, pipe, bm, bn);
             }
         }
-        consumer 2 {
+        consumer (BM / 64) {
             let acc = register_tensor(ACC, [BM, BN]);
             let slots = shared_tensor(OUT, [BM, W, SLOTS]);
             for w in 0..rounds {
@@ -301,6 +306,9 @@ test "gemm in tiles of any multiple of 16 columns" for (bn, n) in [
     let b = randn(bf16, [n, 136], seed: 2);
     let (c, d) = (empty(bf16, [300, n]), empty(bf16, [300, n]));
     gemm<BN = bn>(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    assert(spills() == 0);
+    gemm<BM = 192, BN = min(bn, 208)>(a, b, c);
     assert_close(c, a @ b.T, ulp: 4);
     assert(spills() == 0);
     gemm_pingpong<BN = 80, SLOTS = 4>(a, b, d);
