@@ -5,6 +5,7 @@
 //!
 //! With [`BuildKind::C`] the result is C that other programs compile, of one or several kernels: [`build_launcher`].
 
+mod family;
 mod launcher;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use hx_inspect::{
     COMPILE_LIMIT, EmitError, Overrides, Setup, compile, instance, kernels, spilled_in, stopped,
 };
 
+pub use family::{Shapes, build_family};
 pub use launcher::{BuiltLauncher, build_launcher};
 
 /// Version of the description's format: raised by every incompatible change.
@@ -85,6 +87,18 @@ pub struct BuildRequest {
     /// Facts that every launch guarantees; `None` assumes the best case of every fact.
     pub facts: Option<Vec<Fact>>,
     pub kind: BuildKind,
+}
+
+impl BuildRequest {
+    /// Returns the number that divides a dimension of every launch.
+    fn divisor(&self, name: &str) -> i64 {
+        let Some(facts) = &self.facts else { return i64::from(LaunchFacts::MAX) };
+        let of = |fact: &Fact| match fact {
+            Fact::Divides(dim, divisor) if dim == name => Some(i64::from(*divisor)),
+            _ => None,
+        };
+        facts.iter().find_map(of).unwrap_or(1)
+    }
 }
 
 /// A property of the arguments that a built kernel relies on.

@@ -28,10 +28,11 @@ pub(super) struct Own<'a> {
 pub(super) fn functions<'a>(request: &LauncherRequest<'a>) -> Result<Vec<Function<'a>>, String> {
     let prefix = prefix(request.stem);
     let mut names = vec![format!("{prefix}_error"), format!("{prefix}_load")];
+    names.extend(request.front.map(|_| prefix.clone()));
     let mut out = Vec::new();
     for kernel in request.kernels {
         let name = match request.kernels.len() {
-            1 => prefix.clone(),
+            1 if request.front.is_none() => prefix.clone(),
             _ => format!("{prefix}_{}", word(&kernel.name)),
         };
         if names.contains(&name) {

@@ -3,6 +3,7 @@
 use hx_codegen::LaunchParam;
 use hx_dtype::DType;
 
+use crate::front::FrontFunction;
 use crate::function::{Function, Own};
 use crate::{LauncherRequest, prefix, word};
 
@@ -28,7 +29,11 @@ enum hx_status {
 ";
 
 /// Returns the text of the header `stem.h`.
-pub(super) fn header(request: &LauncherRequest<'_>, functions: &[Function<'_>]) -> String {
+pub(super) fn header(
+    request: &LauncherRequest<'_>,
+    functions: &[Function<'_>],
+    front: Option<&FrontFunction<'_>>,
+) -> String {
     let prefix = prefix(request.stem);
     let guard = format!("HX_{}_H", word(request.stem).to_uppercase());
     let has_bool = functions
@@ -42,6 +47,14 @@ pub(super) fn header(request: &LauncherRequest<'_>, functions: &[Function<'_>]) 
     }
     out += "#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
     out += STATUS;
+    if let Some(front) = front {
+        out += &format!(
+            "\n{}enum hx_status {}({});\n",
+            comment(&front.documentation()),
+            front.name,
+            wrapped(&front.parameters(), declared_columns(&front.name))
+        );
+    }
     for function in functions {
         out.push('\n');
         if let Some((_, bytes)) = function.log {

@@ -11,14 +11,18 @@
 //! Start at [`launcher`].
 
 mod expr;
+mod front;
 mod function;
 mod header;
 mod source;
 #[cfg(test)]
 mod tests;
 
+pub use front::{Front, FrontDim, Product};
 use hx_codegen::{LaunchDescription, identifier, is_keyword};
 use hx_target::Target;
+
+use front::FrontFunction;
 
 /// A kernel with its machine code.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,6 +68,8 @@ pub struct LauncherRequest<'a> {
     pub version: &'a str,
     pub target: Target,
     pub kernels: &'a [BuiltKernel],
+    /// A function that chooses between the kernels, if they are members of a family.
+    pub front: Option<&'a Front>,
 }
 
 /// The header and the source of a launcher, as text.
@@ -79,8 +85,9 @@ pub struct LauncherText {
 /// If two functions would have the same name, or a kernel has a parameter that C cannot pass; as text.
 pub fn launcher(request: &LauncherRequest<'_>) -> Result<LauncherText, String> {
     let functions = function::functions(request)?;
-    let source = source::source(request, &functions)?;
-    Ok(LauncherText { header: header::header(request, &functions), source })
+    let front = request.front.map(|front| FrontFunction::new(front, prefix(request.stem), &functions));
+    let source = source::source(request, &functions, front.as_ref())?;
+    Ok(LauncherText { header: header::header(request, &functions, front.as_ref()), source })
 }
 
 /// Returns the prefix of all identifiers. A single kernel's function has this name; with several kernels, the names of all

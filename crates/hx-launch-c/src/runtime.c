@@ -501,3 +501,21 @@ static int64_t hx_wrap(uint64_t value, int bits, int is_signed) {
     value = value << up >> up;
     return (int64_t)(is_signed ? (value ^ sign) - sign : value);
 }
+
+/* Returns the product of two numbers: the greatest number if it is more, and -1 if one of them is negative. */
+static int64_t hx_times(int64_t a, int64_t b) {
+    if (a < 0 || b < 0) return -1;
+    return a > 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
+}
+
+/* Returns the position of the sample that is nearest to a value: the limits are the last values of all samples but the last one. */
+static int hx_nearest(int64_t value, const int64_t *limits, int count) {
+    int at = 0;
+    while (at < count && value > limits[at]) at++;
+    return at;
+}
+
+/* Reports whether a kernel was not built for a launch, so that another one may take it. */
+static int hx_is_unfit(enum hx_status status) {
+    return status == HX_ERROR_FACT || status == HX_ERROR_REQUIREMENT || status == HX_ERROR_TENSOR_MAP;
+}

@@ -10,6 +10,7 @@ use hx_thread::{TensorMap, TensorParam};
 use hx_tile::Requirement;
 
 use crate::expr::{BAD, Printer};
+use crate::front::FrontFunction;
 use crate::function::{Function, Own};
 use crate::header::{declared_columns, wrapped};
 use crate::{LauncherRequest, prefix};
@@ -26,10 +27,18 @@ const ZEROS: u32 = 256;
 const PROCESSORS: &str = "hx_processors";
 
 /// Returns the text of the source `stem.c`.
-pub(super) fn source(request: &LauncherRequest<'_>, functions: &[Function<'_>]) -> Result<String, String> {
+pub(super) fn source(
+    request: &LauncherRequest<'_>,
+    functions: &[Function<'_>],
+    front: Option<&FrontFunction<'_>>,
+) -> Result<String, String> {
     let mut launches = String::new();
     for (index, function) in functions.iter().enumerate() {
         launches += &Body::new(function).text(index)?;
+        launches.push('\n');
+    }
+    if let Some(front) = front {
+        launches += &front.text();
         launches.push('\n');
     }
     let prefix = prefix(request.stem);

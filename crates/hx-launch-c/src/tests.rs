@@ -10,7 +10,7 @@ use hx_target::Target;
 use hx_thread::{TensorMap, TensorParam};
 use hx_tile::Requirement;
 
-use crate::{BuiltKernel, LaunchDim, LauncherRequest, launcher};
+use crate::{BuiltKernel, Front, FrontDim, LaunchDim, LauncherRequest, Product, launcher};
 
 fn tensor(name: &str, mutable: bool, shape: &[Expr], stride: &[Expr]) -> LaunchParam {
     LaunchParam::Tensor(TensorParam {
@@ -80,7 +80,7 @@ fn rows() -> BuiltKernel {
 }
 
 fn request(kernels: &[BuiltKernel]) -> LauncherRequest<'_> {
-    LauncherRequest { stem: "rows", file: "rows.hx", version: "1.2.3", target: Target::usual(), kernels }
+    LauncherRequest { stem: "rows", file: "rows.hx", version: "1.2.3", target: Target::usual(), kernels, front: None }
 }
 
 /// Compares the part of the text from a line that contains `from` on.
@@ -248,4 +248,76 @@ fn numbers_without_a_type_in_c_are_refused() {
         launcher(&request(&[kernel])),
         Err("C has no type for `s: i4` of the kernel `rows`".to_owned())
     );
+}
+
+/// Two members of one family: one takes the stride of `x`, the other takes `x` without gaps.
+#[test]
+fn a_front_chooses_between_members() {
+    let without_log = |kernel: BuiltKernel| {
+        let params = kernel.launch.params.into_iter().filter(|param| !matches!(param, LaunchParam::Log { .. }));
+        let launch = LaunchDescription { params: params.collect(), ..kernel.launch };
+        BuiltKernel { launch, assertions: Vec::new(), ..kernel }
+    };
+    let kernels = ["rows_B_64", "rows_B_8"].map(|name| BuiltKernel { name: name.to_owned(), ..without_log(rows()) });
+    let product = |number, dims: &[usize]| Product { number, dims: dims.to_vec() };
+    let passed = vec![product(1, &[0]), product(1, &[1]), product(2, &[0, 1]), product(1, &[])];
+    let front = Front {
+        name: "rows".to_owned(),
+        dims: vec![
+            FrontDim { name: "m".to_owned(), divisor: 1, samples: vec![1, 4, 64] },
+            FrontDim { name: "n".to_owned(), divisor: 16, samples: vec![4096] },
+        ],
+        table: vec![0, 1, 1],
+        passed: vec![passed.clone(), passed],
+    };
+    let request = LauncherRequest { front: Some(&front), ..request(&kernels) };
+    let text = launcher(&request).expect("it can be written");
+    let (header, source) = (text.header, text.source);
+    let start = header.find("/* Launches the member").expect("it is declared");
+    let end = header[start..].find(";\n").map_or(header.len(), |at| start + at + 2);
+    expect![[r#"
+        /* Launches the member of the family of `rows` that is the fastest for the dimensions by the cost model.
+
+           x: f16, 2 dimensions in row-major order without gaps
+           y: f16, 2 dimensions in row-major order without gaps, written
+           int_: f32
+           m: dimension; the choice is for 1 to 64
+           n: dimension, a multiple of 16; the choice is for 4096
+
+           A launch with dimensions outside of these takes the member for the nearest ones. */
+        enum hx_status hx_rows(const void *x, void *y, float int_, int64_t m, int64_t n, void *stream);
+    "#]].assert_eq(&header[start..end]);
+    check_from(&source, "static enum hx_status hx_member", &expect![[r#"
+        static enum hx_status hx_member(int hx_number, const void *x, void *y, float int_, int64_t m, int64_t n, void *stream) {
+            switch (hx_number) {
+            case 0: return hx_rows_rows_B_64(x, y, int_, m, n, hx_times(hx_times(2, m), n), 1, stream);
+            default: return hx_rows_rows_B_8(x, y, int_, m, n, hx_times(hx_times(2, m), n), 1, stream);
+            }
+        }
+
+        enum hx_status hx_rows(const void *x, void *y, float int_, int64_t m, int64_t n, void *stream) {
+            static const int64_t hx_limits_0[] = {2, 16};
+            static const unsigned char hx_table[] = {
+                0, 1, 1};
+            int hx_at = 0, hx_other;
+            enum hx_status hx_result;
+            hx_at = hx_at * 3 + hx_nearest(m, hx_limits_0, 2);
+            hx_result = hx_member(hx_table[hx_at], x, y, int_, m, n, stream);
+            for (hx_other = 0; hx_other < 2 && hx_is_unfit(hx_result); hx_other++)
+                hx_result = hx_member(hx_other, x, y, int_, m, n, stream);
+            return hx_result;
+        }
+
+        enum hx_status hx_rows_load(void) {
+            struct hx_context *context = NULL;
+            enum hx_status status = hx_current("hx_rows_load", &context);
+            int i;
+            for (i = 0; status == HX_OK && i < HX_KERNELS; i++) status = hx_load(&hx_kernels[i], context);
+            return status;
+        }
+
+        const char *hx_rows_error(void) {
+            return hx_message;
+        }
+    "#]]);
 }

@@ -56,7 +56,7 @@ use cuda::cuda_text;
 pub use data::DATA_TEXT;
 pub use direct::{DirectLaunch, DirectParam};
 use family::Adapt;
-pub use family::{Choice, Considered, Fit, clear_choices};
+pub use family::{Choice, Considered, Fit, clear_choices, shown_member};
 use instance::Errors;
 pub use instance::grid_label;
 pub use levels::Levels;

@@ -16,7 +16,7 @@ mod reporting;
 pub use doctor::{Finding, State, doctor};
 pub use launch::{
     Choice, Considered, DATA_TEXT, DirectLaunch, DirectParam, Fit, Launch, Launcher, Levels, Old, Racetrack, Recorded, Region, Seen,
-    Source, Stepping, Timing, Tuned, bound, clear_choices, fits, grid_label, host_value, integers, may_share, stored_tensor,
+    Source, Stepping, Timing, Tuned, bound, clear_choices, fits, grid_label, host_value, integers, may_share, shown_member, stored_tensor,
     text_hash, values,
 };
 pub use machine::{

@@ -67,13 +67,14 @@ pub fn build_launcher(
         version: env!("CARGO_PKG_VERSION"),
         target: setup.target,
         kernels: &all,
+        front: None,
     };
     let text = launcher(&request).map_err(EmitError::Usage)?;
     Ok(BuiltLauncher { kernels: built, text })
 }
 
 /// Returns a built kernel with the description of its launches.
-fn with_launch<'db>(
+pub(super) fn with_launch<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
     built: &Built,

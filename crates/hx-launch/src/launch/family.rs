@@ -165,7 +165,7 @@ impl<'a> Launcher<'a> {
             _ => None,
         });
         let texts: Vec<String> = kernels.chain([kernel]).map(|kernel| text_hash(db, kernel)).collect();
-        let members: Vec<String> = members.iter().map(shown).collect();
+        let members: Vec<String> = members.iter().map(shown_member).collect();
         let costs = fnv(format!("{:?}", self.target.costs()).bytes());
         let (hx, device) = (env!("CARGO_PKG_VERSION"), &gpu.info.name);
         format!("{hx} {device} {:?} {costs:016x} {launch} {texts:?} {members:?}", gpu.driver)
@@ -183,7 +183,7 @@ impl<'a> Launcher<'a> {
     ) -> Result<Choice, LaunchError> {
         let members = members.iter().enumerate();
         let considered = members.map(|(index, member)| {
-            Ok(Considered { index, name: shown(member), fit: self.fit(member, request, adapt)? })
+            Ok(Considered { index, name: shown_member(member), fit: self.fit(member, request, adapt)? })
         });
         Ok(Choice::of(considered.collect::<Result<_, LaunchError>>()?))
     }
@@ -276,7 +276,7 @@ pub(super) fn without_auto<'db>(
 }
 
 /// Formats a member as `gemm_split<BN = 128>`.
-fn shown(member: &Member) -> String {
+pub fn shown_member(member: &Member) -> String {
     let args = member_args(member);
     let args: Vec<String> = args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     match args.as_slice() {

@@ -34,6 +34,10 @@ pub(crate) struct BuildArgs {
     /// Build the instance for a shape, as in m=4096,n=4096,k=4096: it takes the arguments that `hx tune` found for it.
     #[arg(long, value_name = "SHAPE")]
     pub shape: Option<String>,
+    /// With `--emit c`, build the members of the kernel's family that are the fastest for a range of shapes, as in m=1..=4096,n=4096,k=4096,
+    /// and a function that chooses between them.
+    #[arg(long, value_name = "SHAPES", conflicts_with_all = ["shape", "candidate"])]
+    pub shapes: Option<String>,
     /// The device whose results are taken for `--shape`, as `hx.tuned.toml` names it.
     #[arg(long, value_name = "DEVICE", requires = "shape")]
     pub tuned_for: Option<String>,

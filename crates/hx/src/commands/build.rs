@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::tune::parse_shape;
-use hx_driver::{BuildKind, BuildRequest, Built, build, build_launcher, parse_facts};
+use hx_driver::{
+    BuildKind, BuildRequest, Built, Shapes, build, build_family, build_launcher, parse_facts,
+};
 use hx_hir::file_items;
 use hx_inspect::{EmitError, Overrides, Setup, parse_override};
 use hx_lower::WrittenArg;
@@ -30,6 +32,11 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
     }
     let facts = parse_facts(&args.facts).map_err(|reason| usage(format!("--facts: {reason}")))?;
     let kind = BuildKind::parse(&args.emit).unwrap_or_default();
+    let shapes = args.shapes.as_deref().map(Shapes::parse).transpose();
+    let shapes = shapes.map_err(|reason| usage(format!("--shapes: {reason}")))?;
+    if shapes.is_some() && kind != BuildKind::C {
+        return Err(usage("`--shapes` builds a function in C that chooses: add `--emit c`".to_owned()));
+    }
     let mut loaded = load(std::slice::from_ref(&args.file), output)?;
     loaded.choose(args.candidate);
     let &[file] = loaded.files.as_slice() else {
@@ -56,7 +63,10 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
     if kind == BuildKind::C {
         let [header, source] = launcher_files(&args.output).map_err(usage)?;
         let stem = header.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let launcher = build_launcher(&loaded.db, file, &request, &stem, &setup);
+        let launcher = match &shapes {
+            Some(shapes) => build_family(&loaded.db, file, (&request, shapes), &stem, &setup),
+            None => build_launcher(&loaded.db, file, &request, &stem, &setup),
+        };
         let launcher = launcher.map_err(|error| failed(error, &loaded, output))?;
         launcher.kernels.iter().for_each(warn);
         let files =
@@ -207,9 +217,17 @@ fn report(built: &[Built], files: [&Path; 2], is_default: bool, output: &Output)
             output.remark(&format!("`{}`{}", built.kernel, uses.replacen("; ", ": ", 1)));
         }
     }
+    let mut assumptions: Vec<(String, Vec<String>)> = Vec::new();
     for one in built.iter().filter(|_| is_default) {
         let Some(assumed) = one.assumed() else { continue };
-        let of = if built.len() == 1 { String::new() } else { format!(" of `{}`", one.kernel) };
+        let name = format!("`{}`", one.kernel);
+        match assumptions.iter_mut().find(|(known, _)| *known == assumed) {
+            Some((_, kernels)) => kernels.push(name),
+            None => assumptions.push((assumed, vec![name])),
+        }
+    }
+    for (assumed, kernels) in assumptions {
+        let of = if kernels.len() == built.len() { String::new() } else { format!(" of {}", kernels.join(", ")) };
         output
             .remark(&format!("assumed of every launch{of}: {assumed}; `--facts` says what else to rely on"));
     }

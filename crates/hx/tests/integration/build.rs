@@ -352,3 +352,55 @@ fn skipped(test: &str) {
     use std::io::Write as _;
     writeln!(std::io::stderr(), "skipped: {test}: there is no CUDA compiler").expect("stderr is open");
 }
+
+/// A launcher that chooses needs a family, and the values of all its dimensions.
+#[test]
+fn a_range_of_shapes_is_of_a_family() {
+    let text = "#[family(moved<B = 1024>, moved<B = 64>, rows)]
+kernel moved<B = 128>(x: f32[n], y: mut f32[n]) where n % B == 0 grid [n / B] threads 32 {
+    copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+}
+kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
+    for i in 0..cdiv(n, 32) { copy(load(tile(x, [32])[.., i]), tile(y, [32])[.., i]); }
+}
+";
+    let build = |more: &[&str], want: Expect| {
+        check(&[("k.hx", text)], &[&["build", "k.hx", "-o", "k"], more].concat(), want);
+    };
+    let c = ["--emit", "c", "--kernel", "moved", "--shapes"];
+    build(&["--kernel", "moved", "--shapes", "n=64"], expect![[r#"
+        exit 2
+        --
+        error: `--shapes` builds a function in C that chooses: add `--emit c`
+
+        For more information, try '--help'.
+    "#]]);
+    build(&[c.as_slice(), &["n=64..32"]].concat(), expect![[r#"
+        exit 2
+        --
+        error: --shapes: found `n=64..32`, expected `m=4096` or `m=1..=4096`
+
+        For more information, try '--help'.
+    "#]]);
+    build(&[c.as_slice(), &["m=64"]].concat(), expect![[r#"
+        exit 2
+        --
+        error: `moved` has no dimension `m`; it has `n`
+
+        For more information, try '--help'.
+    "#]]);
+    build(&[c.as_slice(), &["n=64", "--set", "B=64"]].concat(), expect![[r#"
+        exit 2
+        --
+        error: `B` decides between the members of `moved`: leave it out, or leave out `--shapes`
+
+        For more information, try '--help'.
+    "#]]);
+    build(&["--emit", "c", "--kernel", "rows", "--shapes", "n=64"], expect![[r#"
+        exit 2
+        --
+        error: `rows` has no family to choose from; `#[family(…)]` before a kernel lists one
+
+        For more information, try '--help'.
+    "#]]);
+}
