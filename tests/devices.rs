@@ -11,7 +11,7 @@ use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests_o
 use hx_inspect::{Choosing, DeviceChoice, Setup};
 use hx_launch::{Levels, Machine, open_machine, open_machines};
 use hx_target::Target;
-use hx_worker::WorkerCommand;
+use hx_worker::{Cache, WorkerCommand};
 use hx_worker::protocol::PROTOCOL_VERSION;
 use hx_workspace::Database;
 
@@ -213,4 +213,55 @@ fn launches_at_two_levels_are_compared() {
         0 code ['0']
     "]]
     .assert_eq(&plain);
+}
+
+/// A family of three members. The test takes the same one twice.
+const FAMILY: &str = "#[family(filled<N = 32>, filled<N = 64>, filled<N = 256>)]
+kernel filled<N = 32>(x: mut f32[n]) where n % N == 0 grid [n / N] threads 32 {
+    let r = register_tensor(f32, [N]);
+    fill(r, 1.0);
+    copy(r, tile(x, [N])[.., block_idx]);
+}
+test \"t\" {
+    let x = zeros(f32, [128]);
+    filled(x);
+    filled(x);
+    assert_eq(x, ones(f32, [128]));
+}
+";
+
+/// Runs the test of [`FAMILY`] on one pretended GPU with a cache, for each way to choose, and returns the verdicts and remarks. The
+/// pretended GPU needs less time for each member that it measures.
+fn chosen(cache: &Sandbox, ways: &[Choosing]) -> Option<String> {
+    let mut lines = String::new();
+    for &choosing in ways {
+        let sandbox = Sandbox::with("t.hx", FAMILY);
+        let setup = setup("chosen", &sandbox, &["fills=right", "times=falling", "9.0"])?;
+        let setup = Setup { choosing, cache: Some(Cache::open(cache.path("cache"))), ..setup };
+        let machines = open_machines(&setup).expect("the worker pretends to have one");
+        let mut db = Database::default();
+        let files = db.open(&sandbox.path("t.hx").to_string_lossy()).expect("the file is there").files;
+        let listing = list_tests(&db, &files, &Filter::default(), WorkLimit::unlimited());
+        let options = TestOptions::default();
+        run_tests_on(&db, &listing.cases, &machines, &options, &AtomicBool::new(false), |report| {
+            lines += &format!("{choosing:?}: {:?}\n", report.verdict);
+            report.remarks.iter().for_each(|remark| lines += &format!("  {remark}\n"));
+        });
+    }
+    Some(lines)
+}
+
+#[test]
+fn a_first_call_measures_the_members_that_later_calls_take() {
+    let cache = Sandbox::new();
+    let ways = [Choosing::Model, Choosing::FirstCall, Choosing::Model];
+    let Some(lines) = chosen(&cache, &ways) else { return };
+    expect![[r#"
+        Model: Passed
+          `filled` runs as `filled<N = 32>`, 0.0 µs by the cost model, the fastest of 2 members of its family that fit; next is `filled<N = 64>`, 0.0 µs
+        FirstCall: Passed
+          `filled` runs as `filled<N = 64>`, 10.0 µs as measured, the fastest of 2 measured, of 2 members of its family that fit; next is `filled<N = 32>`, 20.0 µs
+        Model: Passed
+          `filled` runs as `filled<N = 64>`, 10.0 µs as measured, the fastest of 2 measured, of 2 members of its family that fit; next is `filled<N = 32>`, 20.0 µs
+    "#]].assert_eq(&lines);
 }

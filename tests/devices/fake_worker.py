@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker that pretends to have GPUs: `fake_worker.py PROTOCOL LOG [fills=MODE] CAPABILITY…`, one capability for each GPU.
+"""A worker that pretends to have GPUs: `fake_worker.py PROTOCOL LOG [fills=MODE] [times=falling] CAPABILITY…`, one capability for each GPU.
 
 Everything compiles, and allocations hold bytes. A launch over allocations adds 1.0 to the elements of its first one, which are of f32, and
 writes the sums to its last one; the kernels that compare tensors do that. A launch over buffers of its own leaves its buffers as they are, and adds the number of its device to the file LOG. With `fills` it writes
@@ -8,6 +8,8 @@ writes the sums to its last one; the kernels that compare tensors do that. A lau
     right   nothing else
     differ  2.0 to element 5 if the code was compiled without optimization
     drift   the number of the launch to element 5
+
+Each timed work takes longer than the one before it; with `times=falling`, it takes less time.
 """
 
 import json
@@ -103,11 +105,20 @@ def step(body, memory):
             out[: len(written)] = written
 
 
+def loaded(steps, given, modules):
+    """Keeps the code that comes with the launches among steps."""
+    for launch in [one["Launch"] for one in steps if "Launch" in one]:
+        if launch["cubin"] is not None:
+            modules[launch["module"]] = given[launch["cubin"]].decode()
+
+
 def main():
     protocol, log, capabilities = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     mode = None
     if capabilities and capabilities[0].startswith("fills="):
         mode = capabilities.pop(0).removeprefix("fills=")
+    falling = bool(capabilities) and capabilities[0] == "times=falling"
+    capabilities = capabilities[1:] if falling else capabilities
     modules, launches, memory, allocated = {}, 0, {}, 0
     write({"protocol": protocol})
     while True:
@@ -147,12 +158,16 @@ def main():
         elif kind == "Free":
             del memory[body["buffer"]]
         elif kind == "Run":
+            loaded(body["steps"], given, modules)
             for one in body["steps"]:
                 step(one, memory)
         elif kind == "Time":
-            for one in [one for work in body["works"] for one in work["variants"][0]] * 3:
+            steps = [one for work in body["works"] for one in work["variants"][0]]
+            loaded(steps, given, modules)
+            for one in steps * 3:
                 step(one, memory)
-            reply = {"Timed": {"gpu_ms": [[0.01 * (at + 1)] * 3 for at in range(len(body["works"]))]}}
+            order = range(len(body["works"]))
+            reply = {"Timed": {"gpu_ms": [[0.01 * (at + 1)] * 3 for at in (reversed(order) if falling else order)]}}
         write({"id": number, "reply": {"Ok": reply}}, blobs)
 
 

@@ -17,8 +17,10 @@ use crate::machine::Gpu;
 
 /// The largest number of members that are measured.
 const MOST: usize = 8;
-/// Members whose estimates are this many times that of the first one are not measured.
+/// Members whose estimates are longer than this many times that of the first one, and [`FIXED`], are not measured.
 const NEAR: f64 = 1.5;
+/// The microseconds of a launch that do not depend on its work, about, which the estimates leave out.
+const FIXED: f64 = 2.0;
 /// A few runs of each member. The cost model has left out the slow ones.
 const PLAN: TimePlan = TimePlan { warmup: 2, warmup_ms: 20, repeats: 15, budget_ms: 200, flush_l2: true };
 /// Integers of this width and more are zero, because kernels use them as positions.
@@ -37,7 +39,7 @@ impl Launcher<'_> {
         choice: Choice,
         launch_of: &dyn Fn(usize) -> Result<LaunchRequest, LaunchError>,
     ) -> Result<Choice, LaunchError> {
-        let near = choice.first().and_then(Considered::micros).unwrap_or(0.0) * NEAR;
+        let near = choice.first().and_then(Considered::micros).unwrap_or(0.0) * NEAR + FIXED;
         let is_near = |member: &&Considered| member.micros().is_some_and(|micros| micros <= near);
         let few: Vec<usize> = choice.fitting().filter(is_near).take(MOST).map(|member| member.index).collect();
         if few.len() < 2 {
