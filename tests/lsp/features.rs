@@ -99,6 +99,32 @@ fn hovers_show_layouts_as_the_client_can() {
     assert!(text.contains("(data:image/svg+xml;base64,") && text.len() < 100_000, "{}", text.len());
 }
 
+/// A hover on a launch of a kernel with a family begins with the member that it runs.
+#[test]
+fn hovers_on_launches_show_the_choice_of_a_family() {
+    let text = "#[family(moved<B = 1024>, moved<B = 64>)]
+kernel moved<B = 128>(x: f32[n], y: mut f32[n]) where n % B == 0 grid [n / B] threads 32 {
+    copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+}
+test \"t\" { let x = ones(f32, [64]); let y = empty(f32, [64]); moved(x, y); }
+";
+    let mut client = Client::start(&[]);
+    client.open("k.hx", text);
+    let (line, character) = find(text, "moved(x, y)");
+    let hover = client.ask("textDocument/hover", client.at("k.hx", line, character));
+    let shown = hover["contents"]["value"].as_str().unwrap_or_default();
+    let lines: Vec<&str> = shown.lines().take(8).collect();
+    expect![[r#"
+        `f32[64]`, `f32[64]`: `moved` runs as `moved<B = 64>`, 0.3 µs by the cost model, the one member of its family that fits
+
+        | member | µs | |
+        |---|--:|--:|
+        | `moved<B = 64>` | 0.3 | 1.00 |
+
+        1 does not fit
+    "#]].assert_eq(&lines.join("\n"));
+}
+
 /// Returns the drawing in the hover over a tensor, as SVG.
 fn drawn(client: &mut Client) -> String {
     let hover = ask_at(client, "textDocument/hover", "r = load");
