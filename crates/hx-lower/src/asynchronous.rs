@@ -144,7 +144,8 @@ impl Lowering<'_> {
         };
         let at = self.origin(src);
         self.notes.add_unboxed(at, reason);
-        let held = self.in_registers(src, from, None)?;
+        // The solver copies in rounds, but adds at once.
+        let held = if adds { self.in_registers(src, from, None)? } else { self.passing(src, from, to)? };
         let Some((held, _)) = self.register_of(&held) else {
             return self.unsupported(src, "this operand");
         };

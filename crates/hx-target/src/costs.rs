@@ -86,6 +86,15 @@ pub struct Costs {
     pub other_registers: i64,
     /// The issue slot of an access to shared memory, in addition to its wavefronts.
     pub issue_slot: f64,
+
+    /// Instructions that compute the address and the condition of an access to global memory that is narrower than a vector.
+    #[serde(default)]
+    pub address_issue: f64,
+
+    /// Cycles from one such access of a warp to its next one, if the thread has few registers, as one that copies tiles for others: each
+    /// address is computed behind the one before.
+    #[serde(default)]
+    pub address_latency: f64,
     /// An instruction that puts a part into a register or takes it out: a permutation of bytes, a shift, a mask.
     pub part_issue: f64,
     /// The cycles by which each phase of a matrix instruction after the first delays its result.
@@ -310,7 +319,7 @@ mod tests {
     /// A file that `hx calibrate --keep` wrote before these numbers existed is still of use.
     #[test]
     fn files_of_earlier_versions_are_read() {
-        let newer = ["box_rows", "dram_latency", "cluster_sum", "product_clock", "clusters"];
+        let newer = ["box_rows", "dram_latency", "cluster_sum", "product_clock", "clusters", "address_issue", "address_latency"];
         let is_newer = |line: &str| newer.iter().any(|name| line.starts_with(&format!("{name} =")));
         let earlier: Vec<&str> = COSTS_TEXT.lines().filter(|line| !is_newer(line)).collect();
         assert_eq!(earlier.len() + newer.len(), COSTS_TEXT.lines().count());

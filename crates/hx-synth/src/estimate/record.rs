@@ -23,6 +23,9 @@ pub(crate) fn costs(program: &TileProgram, solution: &Solution) -> BTreeMap<OpId
     program.ops(UNKNOWN_TRIPS).into_iter().map(of).collect()
 }
 
+/// The widest access of a thread to global memory.
+const VECTOR_BITS: i64 = 128;
+
 struct Recorder<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
@@ -192,7 +195,9 @@ impl Recorder<'_> {
             }
             None => {
                 resources[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
-                (resources[Resource::Global].max(instructions * row.issue), row.latency)
+                let addresses = self.addresses(memory, choice, threads);
+                resources[Resource::Issue] += addresses;
+                (resources[Resource::Global].max(instructions * row.issue).max(addresses), row.latency)
             }
         };
         Cost { threads: busy + parts, resources, latency }
@@ -207,7 +212,22 @@ impl Recorder<'_> {
         resources[Resource::Issue] = instructions / f64::from(target.limits.partitions);
         resources[Resource::Shared] = wavefronts(choice);
         resources[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
-        Cost { threads: instructions * row.issue, resources, latency: row.latency }
+        let addresses = self.addresses(memory, choice, threads);
+        resources[Resource::Issue] += addresses;
+        let alone = if addresses > 0.0 { target.costs().address_latency * choice.memory.mode(2).size() as f64 } else { 0.0 };
+        let cycles = (instructions * row.issue).max(addresses).max(alone);
+        Cost { threads: cycles, resources, latency: row.latency }
+    }
+
+    /// Returns the cycles in which the warps compute the addresses and conditions of narrow accesses to global memory: each has its own. Those
+    /// of whole vectors are few, and are not counted.
+    fn addresses(&self, memory: &View, choice: &CopyChoice, threads: u32) -> f64 {
+        let target = self.program.target;
+        let bits = choice.memory.mode(1).size() * i64::from(self.element_bits(memory));
+        if bits >= VECTOR_BITS {
+            return 0.0;
+        }
+        choice.memory.mode(2).size() as f64 * target.costs().address_issue * warps_per_unit(target, threads)
     }
 
     /// Returns the cycles in which the cache delivers the sectors of one instruction of a warp.

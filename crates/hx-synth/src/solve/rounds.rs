@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use hx_index::Expr;
-use hx_tile::{Base, Passage, ScopeId, Stmt, TileProgram, ViewMode};
+use hx_tile::{Base, Passage, ScopeId, Stmt, TileProgram, View, ViewMode};
 
 use crate::choices::roles::role_registers;
 use crate::edits::{Chunks, Cut, Edits};
@@ -15,6 +15,9 @@ use crate::edits::{Chunks, Cut, Edits};
 const MOST: i64 = 64;
 /// The 32-bit registers of the widest access, which has 16 bytes.
 const VECTOR: i64 = 4;
+/// Limit on the accesses of each thread to the tile of one copy. Each has an address and a condition of its own, which take registers, too:
+/// at odd strides a tile of 128 by 64 elements of 16 bits has 64 accesses in 32 registers, and its conditions spill 3 KB.
+const ACCESSES: i64 = 16;
 
 /// Returns the copies of a program that move in rounds.
 pub(crate) fn cuts(program: &TileProgram) -> Vec<Cut> {
@@ -48,7 +51,8 @@ fn chunks(program: &TileProgram, roles: &BTreeMap<ScopeId, u32>, passage: &Passa
     let most = registers_of_copy(program, roles, passage.load.scope);
     let bits = |tensor| i64::from(program.tensor(tensor).dtype.bits());
     let bits = bits(passage.tile) + passage.cast.map_or(0, |_| bits(passage.stored));
-    let held = |registers: i64| registers * 32 / bits * threads;
+    let accessed = ACCESSES * threads * elements_at_once(program, passage);
+    let held = |registers: i64| (registers * 32 / bits * threads).min(accessed);
     let size: i64 = shape.iter().product();
     if size <= held(most) {
         return None;
@@ -57,6 +61,20 @@ fn chunks(program: &TileProgram, roles: &BTreeMap<ScopeId, u32>, passage: &Passa
     let count = shape.iter().zip(&chunk).map(|(extent, step)| (extent + step - 1) / step).product();
     let registers = (size * bits + 32 * threads - 1) / (32 * threads);
     Some(Chunks { shape: chunk, count, registers })
+}
+
+/// Returns the elements of an access that the strides and the address of the copy's tensors in global memory allow, in 16 bytes at most.
+fn elements_at_once(program: &TileProgram, passage: &Passage<'_>) -> i64 {
+    let of = |view: &View| {
+        let Base::Global(id) = view.base else { return None };
+        let param = program.tensor_param(id)?;
+        let bits = i64::from(param.dtype.bits());
+        let strides = param.stride.iter().filter(|stride| !matches!(stride.as_const(), Some(0 | 1)));
+        let bytes = strides.map(|stride| program.facts.divisor(&stride.clone().scale(bits)) / 8);
+        let least = bytes.chain([i64::from(param.align)]).min()?.clamp(1, 16);
+        Some((least * 8 / bits).max(1))
+    };
+    [passage.from, passage.to].into_iter().filter_map(of).min().unwrap_or(16)
 }
 
 /// Returns the 32-bit registers of each thread of a scope that the tile of a copy may take.
