@@ -1,5 +1,6 @@
 //! FlashAttention forward for warp groups. The bodies of the roles are those of `attention_roles`.
 
+use std::attention_persistent::attention_persistent;
 use std::attention_roles::{attend, blocks, feed, unchanged};
 use std::math::LOG2E;
 
@@ -13,6 +14,19 @@ use std::math::LOG2E;
 ///
 /// `SCORE(x, batch, head, query, key)` replaces each scaled score `x` before the softmax: a cap, or a bias by the positions of the query
 /// and the key.
+///
+/// A launch that gives neither `GROUPS` nor `BN` runs the member of the family that is fastest for its shape by the cost model.
+#[family(
+    attention_hopper,
+    attention_hopper<GROUPS = 1>,
+    attention_persistent,
+    attention_persistent<GROUPS = 1>,
+    attention_persistent<GROUPS = 1, BN = 64>,
+    attention_persistent<GROUPS = 2, BN = 64>,
+    attention_persistent<GROUPS = 2, BN = 128>,
+    attention_persistent<GROUPS = 2, BN = 160>,
+    attention_persistent<GROUPS = 3, BN = 64>,
+)]
 kernel attention_hopper<
     D = 128,
     GROUPS = if D > 64 { 2 } else { 3 },

@@ -4,14 +4,14 @@
 //! then compute one tile together: each has a share of the steps along K, and they add up their sums through shared memory.
 
 use std::activations::{identity, relu};
-use std::gemm::multiply;
+use std::gemm::{finish, multiply, store};
 
 /// Copies tiles of one product into stages: those of `steps` steps along K from step `first` on.
-fn feed_steps<T: type>(
+fn feed_steps<T: type, U: type>(
     a: T[m, k],
-    b: T[n, k],
+    b: U[n, k],
     sa: shared mut T[M, K, S],
-    sb: shared mut T[N, K, S],
+    sb: shared mut U[N, K, S],
     pipe: pipeline,
     bm: i64,
     bn: i64,
@@ -27,20 +27,28 @@ fn feed_steps<T: type>(
 
 /// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), element by element. Clusters of `SPLIT` blocks walk over the tiles. Each block of a cluster
 /// multiplies its share of the steps along K, gets the sum of its part of the columns from all blocks, and stores it `W` columns at a
-/// time. As many stages as fit beside the slots of the sum and of the stores, for elements of 2 bytes.
+/// time. The operands are those of `std::gemm::gemm`. As many stages as fit beside the slots of the sum and of the stores.
 kernel gemm_split<
+    T: type = bf16,
+    U: type = T,
+    ACC: type = if T == i8 || T == u8 { i32 } else { f32 },
+    OUT: type = if T == f16 || T == bf16 { T } else if ACC == i32 || T == tf32 { ACC } else { bf16 },
     BM = 128,
     BN = 128,
-    BK = 64,
+    BK = if T == f16 || T == bf16 { 64 } else if T == tf32 { 32 } else { 128 },
     SPLIT = 2,
-    W = if BN / SPLIT % 64 == 0 { 64 } else if BN / SPLIT % 32 == 0 { 32 } else { 16 },
+    W = (if BN / SPLIT % 64 == 0 { 64 } else if BN / SPLIT % 32 == 0 { 32 } else { 16 })
+        / (if OUT == f32 || OUT == i32 { 2 } else { 1 }),
     SLOTS = 2,
-    STAGES = (231424 - 2 * BM * W * SLOTS - min(65536, 4 * (SPLIT - 1) * BM * BN / SPLIT))
-        / (2 * (BM + BN) * BK),
-    T: type = bf16,
+    STAGES = (
+        231424
+            - (if OUT == f32 || OUT == i32 { 4 } else { 2 }) * BM * W * SLOTS
+            - min(65536, 4 * (SPLIT - 1) * BM * BN / SPLIT)
+    )
+        / ((if T == f16 || T == bf16 { 2 } else if T == tf32 { 4 } else { 1 }) * (BM + BN) * BK),
     EPILOGUE: fn = identity,
->(a: T[m, k], b: T[n, k], c: mut T[m, n])
-    where BM % 64 == 0 && BN % (SPLIT * W) == 0
+>(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
+    where BM % 64 == 0 && BN % (SPLIT * W) == 0, T == f16 || T == bf16 || (a1 == 1 && b1 == 1)
     tune BM in [64, 128], BN in [64, 96, 128, 160, 192, 224, 256], BK in [64, 128], SPLIT in [2, 4]
     grid [SPLIT * min(multiprocessors / SPLIT, cdiv(m, BM) * cdiv(n, BN))]
     cluster [SPLIT]
@@ -49,7 +57,7 @@ kernel gemm_split<
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
     let rounds = cdiv(rows * columns - cluster, clusters);
     let (first, end) = (rank * steps / SPLIT, (rank + 1) * steps / SPLIT);
-    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(U, [BN, BK, STAGES]));
     let pipe = pipeline(STAGES);
     warp_groups {
         // 24 registers, the default, are too few for threads that copy what no box takes.
@@ -60,24 +68,22 @@ kernel gemm_split<
             }
         }
         consumer (BM / 64) {
-            let acc = register_tensor(f32, [BM, BN]);
-            let slots = shared_tensor(T, [BM, W, SLOTS]);
+            let acc = register_tensor(ACC, [BM, BN]);
+            let slots = shared_tensor(OUT, [BM, W, SLOTS]);
             for w in 0..rounds {
                 let t = cluster + w * clusters;
                 multiply(acc, sa, sb, pipe, end - first);
                 gemm_wait(0);
                 pipe.release();
                 let part = sum(acc, cluster: 0, scatter: 1);
-                #[unroll]
-                for j in 0..BN / SPLIT / W {
-                    let slot = (w * (BN / SPLIT / W) + j) % SLOTS;
-                    wait_stores(SLOTS - 1);
-                    sync();
-                    copy(cast(EPILOGUE(part[.., j * W..(j + 1) * W]), T), slots[.., .., slot]);
-                    sync();
-                    let column = (t / rows * SPLIT + rank) * (BN / SPLIT / W) + j;
-                    copy_async(slots[.., .., slot], tile(c, [BM, W])[.., .., t % rows, column]);
-                }
+                store<EPILOGUE = EPILOGUE>(
+                    part,
+                    slots,
+                    c,
+                    t % rows,
+                    t / rows * SPLIT + rank,
+                    w * (BN / SPLIT / W),
+                );
             }
         }
     }
@@ -86,15 +92,23 @@ kernel gemm_split<
 /// As `gemm_split`, for few rows of `a`: the product is computed as its transpose, so `BM` may be as small as 8. The first block of
 /// a cluster adds up the tile and stores it. The ring has many stages, which keep the memory busy.
 kernel gemm_swapped_split<
+    T: type = bf16,
+    U: type = T,
+    ACC: type = if T == i8 || T == u8 { i32 } else { f32 },
+    OUT: type = if T == f16 || T == bf16 { T } else if ACC == i32 || T == tf32 { ACC } else { bf16 },
     BM = 16,
     BN = 64,
-    BK = 64,
+    BK = if T == f16 || T == bf16 { 64 } else if T == tf32 { 32 } else { 128 },
     SPLIT = 2,
-    STAGES = (231424 - 2 * BM * BN - min(65536, 4 * (SPLIT - 1) * BM * BN)) / (2 * (BM + BN) * BK),
-    T: type = bf16,
+    STAGES = (
+        231424
+            - (if OUT == f32 || OUT == i32 { 4 } else { 2 }) * BM * BN
+            - min(65536, 4 * (SPLIT - 1) * BM * BN)
+    )
+        / ((if T == f16 || T == bf16 { 2 } else if T == tf32 { 4 } else { 1 }) * (BM + BN) * BK),
     EPILOGUE: fn = identity,
->(a: T[m, k], b: T[n, k], c: mut T[m, n])
-    where BN % 64 == 0
+>(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
+    where BN % 64 == 0, T == f16 || T == bf16 || (a1 == 1 && b1 == 1)
     tune BM in [8, 16, 32, 64, 128], BN in [64, 128, 192], BK in [64, 128], SPLIT in [2, 4, 8]
     grid [SPLIT * min(multiprocessors / SPLIT, cdiv(m, BM) * cdiv(n, BN))]
     cluster [SPLIT]
@@ -103,7 +117,7 @@ kernel gemm_swapped_split<
     let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
     let rounds = cdiv(rows * columns - cluster, clusters);
     let (first, end) = (rank * steps / SPLIT, (rank + 1) * steps / SPLIT);
-    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
+    let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(U, [BN, BK, STAGES]));
     let pipe = pipeline(STAGES);
     warp_groups {
         producer registers 40 {
@@ -113,8 +127,8 @@ kernel gemm_swapped_split<
             }
         }
         consumer (BN / 64) {
-            let acc = register_tensor(f32, [BN, BM]);
-            let slot = shared_tensor(T, [BM, BN]);
+            let acc = register_tensor(ACC, [BN, BM]);
+            let slot = shared_tensor(OUT, [BM, BN]);
             for w in 0..rounds {
                 let t = cluster + w * clusters;
                 multiply(acc, sb, sa, pipe, end - first);
@@ -124,7 +138,7 @@ kernel gemm_swapped_split<
                 if rank == 0 {
                     wait_stores(0);
                     sync();
-                    copy(cast(EPILOGUE(total), T), slot.T);
+                    finish<EPILOGUE = EPILOGUE>(total, slot.T);
                     sync();
                     copy_async(slot, tile(c, [BM, BN])[.., .., t % rows, t / rows]);
                 }
@@ -137,7 +151,8 @@ kernel gemm_swapped_split<
 kernel gemm_any_split<
     T: type = bf16,
     U: type = T,
-    OUT: type = if T == f16 || T == bf16 { T } else if T == tf32 { f32 } else { bf16 },
+    ACC: type = if T == i8 || T == u8 { i32 } else { f32 },
+    OUT: type = if T == f16 || T == bf16 { T } else if ACC == i32 || T == tf32 { ACC } else { bf16 },
     BM = 64,
     BN = 64,
     BK = if T == f16 || T == bf16 { 128 } else if T == tf32 { 64 } else { 256 },
@@ -152,7 +167,7 @@ kernel gemm_any_split<
     let [rank, bm, bn] = block_idx;
     let (ga, gb) = (tile(a, [BM, BK])[.., .., bm, ..], tile(b, [BN, BK])[.., .., bn, ..]);
     let (sa, sb) = (shared_tensor(T, [BM, BK]), shared_tensor(U, [BN, BK]));
-    let acc = register_tensor(f32, [BM, BN]);
+    let acc = register_tensor(ACC, [BM, BN]);
     fill(acc, 0);
     let (ra, rb) = (register_tensor(T, [BM, BK]), register_tensor(U, [BN, BK]));
     copy(ga[.., .., rank], ra);
@@ -170,7 +185,7 @@ kernel gemm_any_split<
     let total = sum(acc, cluster: 0, to: 0);
     if rank == 0 {
         let sc = shared_tensor(OUT, [BM, BN]);
-        copy(cast(EPILOGUE(total), OUT), sc);
+        finish<EPILOGUE = EPILOGUE>(total, sc);
         sync();
         copy(load(sc), tile(c, [BM, BN])[.., .., bm, bn]);
     }
@@ -225,6 +240,48 @@ test "a product of few rows split along K" for (m, n, k) in [
     gemm_swapped_split<BM = 8, BN = 128, SPLIT = 4, STAGES = 3, EPILOGUE = relu>(a, b, d);
     assert_close(d, max(a @ b.T, 0.0), ulp: 4);
     assert(spills() == 0);
+}
+
+test "products of other element types split along K" for (T, U, OUT) in [
+    (tf32, tf32, f32),
+    (f8e4m3, f8e4m3, bf16),
+    (f8e5m2, f8e4m3, f16),
+    (i8, i8, i32),
+    (u8, i8, bf16),
+] {
+    let (m, n, k) = (72, 200, 464);
+    // Integers over their whole range: `cast` saturates.
+    let spread = if T == i8 || T == u8 { 60.0 } else { 1.0 };
+    let a = cast(randn(f32, [m, k], seed: 12) * spread, T);
+    let b = cast(randn(f32, [n, k], seed: 13) * spread, U);
+    let (c, d, e) = (empty(OUT, [m, n]), empty(OUT, [m, n]), empty(OUT, [m, n]));
+    gemm_split<BN = 64>(a, b, c);
+    assert(uses("tma.load") && uses("tma.store") && uses("wgmma") == supports("wgmma"));
+    assert(conflicts() == 0 && spills() == 0);
+    gemm_swapped_split<SPLIT = 4>(a, b, d);
+    assert(uses("tma.load") && uses("wgmma") == supports("wgmma") && spills() == 0);
+    gemm_any_split<SPLIT = 2>(a, b, e);
+    if OUT == i32 {
+        assert_eq(c, a @ b.T);
+        assert_eq(d, a @ b.T);
+        assert_eq(e, a @ b.T);
+    } else {
+        // As in `std::gemm`: tensor cores add products of tf32 less exactly than the simulator.
+        let ulp = if T == tf32 { 64 } else { 8 };
+        assert_close(c, a @ b.T, ulp: ulp);
+        assert_close(d, a @ b.T, ulp: ulp);
+        assert_close(e, a @ b.T, ulp: ulp);
+    }
+}
+
+test "a product split along K of operands along rows" {
+    let a = randn(bf16, [136, 72], seed: 1).T;
+    let b = randn(bf16, [136, 200], seed: 2).T;
+    let (c, d) = (empty(bf16, [72, 200]), empty(bf16, [72, 200]));
+    gemm_split<BN = 64>(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    gemm_swapped_split(a, b, d);
+    assert_close(d, a @ b.T, ulp: 4);
 }
 
 bench "a product split along K" {
