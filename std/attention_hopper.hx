@@ -25,7 +25,6 @@ use std::math::LOG2E;
     attention_persistent<GROUPS = 2, BN = 64>,
     attention_persistent<GROUPS = 2, BN = 128>,
     attention_persistent<GROUPS = 2, BN = 160>,
-    attention_persistent<GROUPS = 3, BN = 64>,
 )]
 kernel attention_hopper<
     D = 128,

@@ -231,8 +231,6 @@ fn compute_any<T: type, ACT: fn, BM, BN, BK, IS_ADDED: bool>(
     gemm_bias<BN = 192>,
     gemm_bias<BN = 176>,
     gemm_bias<BN = 128>,
-    gemm_bias_pingpong<BN = 192>,
-    gemm_bias_pingpong<BN = 176>,
     gemm_bias_pingpong<BN = 160>,
     gemm_bias_pingpong<BN = 128>,
     gemm_bias_pingpong<BN = 64>,

@@ -17,12 +17,13 @@ use hx_base::{codes, fnv};
 use hx_compile::{Db, Instance, Stop, instance_errors, member_args, solved};
 use hx_hir::{
     Family, Item, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature,
-    signature_types, tune_types,
+    reached_tokens, signature_types, tune_types,
 };
 use hx_host::device::{LaunchError, LaunchPlace, LaunchRequest};
 use hx_host::{HostError, Value};
 use hx_index::Symbol;
 use hx_inspect::Choosing;
+use hx_lower::CtValue;
 
 use super::bind::{Prepared, bind};
 use super::tuned::text_hash;
@@ -114,7 +115,11 @@ impl<'a> Launcher<'a> {
             return Ok(Rc::clone(known));
         }
         let choice = match self.machine {
-            Machine::Gpu(gpu) => self.choice_on(gpu, (kernel, members), request, (&key, adapt))?,
+            Machine::Gpu(gpu) => {
+                let args: Vec<String> = args.iter().map(|(name, value)| self.named(name, value)).collect();
+                let launch = format!("{:?}", (self.path_of(kernel), args, dims, ints, align, open));
+                self.choice_on(gpu, (kernel, members), request, (&launch, adapt))?
+            }
             _ => self.estimated(members, request, adapt)?,
         };
         let choice = Rc::new(choice);
@@ -154,6 +159,17 @@ impl<'a> Launcher<'a> {
             gpu.cuda.warn(kept::write(folder, &key, &choice).err());
         }
         Ok(choice)
+    }
+
+    /// Formats a compile-time argument in the same way in every process. A function has its path and the hash of its text.
+    fn named(&self, name: &Name, value: &CtValue) -> String {
+        let CtValue::Function(key) = value else { return format!("{name} = {value}") };
+        let text = key.find(self.db).map(|item| fnv(reached_tokens(self.db, item).bytes()));
+        format!("{name} = {}::{} {text:x?}", key.file.path(self.db), key.name)
+    }
+
+    fn path_of(&self, kernel: Kernel<'a>) -> String {
+        format!("{}::{}", kernel.file(self.db).path(self.db), kernel.name(self.db))
     }
 
     /// Returns everything on which a choice on a GPU depends.

@@ -49,6 +49,8 @@ pub(super) struct Walk<'p> {
     launch: Option<&'p Read<'p>>,
     /// The statements that may still be walked round by round.
     left: usize,
+    /// The loops along pipelines around the present statement.
+    depth: usize,
 }
 
 /// Rounds of a loop that are walked: the last one is its steady state, which the other rounds repeat.
@@ -79,6 +81,7 @@ impl<'p> Walk<'p> {
             executions: BTreeMap::new(),
             launch,
             left: STATEMENTS,
+            depth: 0,
         }
     }
 
@@ -214,6 +217,8 @@ impl<'p> Walk<'p> {
         enter: impl Fn(&mut Self, usize),
     ) {
         let along = Along::of(body);
+        let floor = along.as_ref().map_or(0.0, |along| self.floor(along, count));
+        self.depth += usize::from(along.is_some());
         let mut before = self.clock.clone();
         let walked = walked.min(count as usize);
         // The steady state of a loop that is walked whole is the mean of its rounds without the first ones.
@@ -228,7 +233,6 @@ impl<'p> Walk<'p> {
             let for_rounds = if round + 1 == walked { count - round as f64 } else { 1.0 };
             self.body(body, times * for_rounds);
             if let Some(along) = &along {
-                let floor = self.floors.get(&along.id).copied().unwrap_or(0.0);
                 self.clock.wait_until(along.id, before.now + floor);
                 if round + 1 == walked {
                     self.note(along, &steady, times * count);
@@ -245,8 +249,19 @@ impl<'p> Walk<'p> {
             }
         }
         if along.is_some() {
+            self.depth -= 1;
             self.last = (self.clock.end(), self.clock.resources);
         }
+    }
+
+    /// Returns the cycles that a round of a loop of `count` rounds takes at least. A short loop within another loop along pipelines has none
+    /// if the stages of its pipelines hold all of its rounds: the outer loop waits for the other roles, once for all of these rounds.
+    fn floor(&self, along: &Along, count: f64) -> f64 {
+        let fits = |(pipe, stages): (&PipeId, &f64)| stages * count <= f64::from(self.program.pipe(*pipe).stages);
+        if self.depth > 0 && along.stages.iter().all(fits) {
+            return 0.0;
+        }
+        self.floors.get(&along.id).copied().unwrap_or(0.0)
     }
 
     /// Notes the mean of the last rounds of a loop: the state before them, and their number. A loop in another loop is walked several
