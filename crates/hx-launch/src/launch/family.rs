@@ -110,14 +110,14 @@ impl<'a> Launcher<'a> {
         let ints: Vec<i64> = params.iter().filter_map(int).collect();
         let open: Vec<&Name> =
             request.generics.iter().filter(|(_, of)| matches!(of, Value::Auto)).map(|(name, _)| name).collect();
-        let key = format!("{:?}", (&request.kernel, args, dims, ints, align, open));
+        let key = format!("{:?}", (&request.kernel, args, dims, &ints, align, &open));
         if let Some(known) = self.members.borrow().get(&key) {
             return Ok(Rc::clone(known));
         }
         let choice = match self.machine {
             Machine::Gpu(gpu) => {
                 let args: Vec<String> = args.iter().map(|(name, value)| self.named(name, value)).collect();
-                let launch = format!("{:?}", (self.path_of(kernel), args, dims, ints, align, open));
+                let launch = format!("{:?}", (self.path_of(kernel), args, dims, &ints, align, &open));
                 self.choice_on(gpu, (kernel, members), request, (&launch, adapt))?
             }
             _ => self.estimated(members, request, adapt)?,
