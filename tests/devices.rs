@@ -11,8 +11,8 @@ use hx_driver::{Filter, TestOptions, Verdict, WorkLimit, list_tests, run_tests_o
 use hx_inspect::{Choosing, DeviceChoice, Setup};
 use hx_launch::{Levels, Machine, open_machine, open_machines};
 use hx_target::Target;
-use hx_worker::{Cache, WorkerCommand};
 use hx_worker::protocol::PROTOCOL_VERSION;
+use hx_worker::{Cache, WorkerCommand};
 use hx_workspace::Database;
 
 use crate::support::{Sandbox, compiler, root, search_env, skip};

@@ -7,7 +7,8 @@ use std::time::Duration;
 use hx_base::interrupt::Until;
 use hx_base::{SourceFile, TextRange, TextSize};
 use hx_hir::{
-    ExprId, Item, ItemKey, ItemKind, Kernel, Name, Path, PathTarget, Sound, family_of, file_items, item_range, resolve_path,
+    ExprId, Item, ItemKey, ItemKind, Kernel, Name, Path, PathTarget, Sound, family_of, file_items,
+    item_range, resolve_path,
 };
 use hx_host::device::{Device, LaunchArg, LaunchError, LaunchReport, LaunchRequest, NoDevice, Step, Times};
 use hx_host::eval::{BodyPart, Options, Session, Surroundings, range_of};
@@ -88,7 +89,8 @@ fn table(choice: &Choice, target: Target) -> String {
         out += &format!("| `{}` | {micros:.1} | {:.2} |\n", member.name, micros / best);
     }
     let (fit, all) = (choice.fitting().count(), choice.members.len());
-    let counts = [(fit.saturating_sub(SHOWN), ["more fits", "more fit"]), (all - fit, ["does not fit", "do not fit"])];
+    let counts =
+        [(fit.saturating_sub(SHOWN), ["more fits", "more fit"]), (all - fit, ["does not fit", "do not fit"])];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts = counts.map(|(count, what)| format!("{count} {}", what[usize::from(*count > 1)]));
     let caveat = target.caveat().map(|caveat| format!("the estimates are {caveat}"));
@@ -158,7 +160,8 @@ fn evaluate<'db>(db: &'db Database, item: Sound<Item<'db>>, watch: &mut Watch<'_
 
 /// Formats the tensors of a launch.
 fn tensors(request: &LaunchRequest) -> String {
-    let shown = |arg: &LaunchArg| matches!(arg.value, Value::Tensor(_)).then(|| format!("`{}`", arg.value.brief()));
+    let shown =
+        |arg: &LaunchArg| matches!(arg.value, Value::Tensor(_)).then(|| format!("`{}`", arg.value.brief()));
     request.args.iter().filter_map(shown).collect::<Vec<_>>().join(", ")
 }
 
@@ -166,7 +169,8 @@ fn tensors(request: &LaunchRequest) -> String {
 fn word_at(text: &str, at: TextSize) -> Option<TextRange> {
     let at = usize::from(at);
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let start = at - text.get(..at)?.chars().rev().take_while(|c| is_part(*c)).map(char::len_utf8).sum::<usize>();
+    let start =
+        at - text.get(..at)?.chars().rev().take_while(|c| is_part(*c)).map(char::len_utf8).sum::<usize>();
     let end = at + text.get(at..)?.chars().take_while(|c| is_part(*c)).map(char::len_utf8).sum::<usize>();
     (start < end).then(|| TextRange::new(size(start), size(end)))
 }

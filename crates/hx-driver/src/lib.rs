@@ -29,10 +29,12 @@ pub use bench::record::{
     Roofs, Verdict as ChangeVerdict, WorkRecord, changes,
 };
 pub use bench::{BenchOptions, BenchReport, BenchStage, list_benches, run_benches};
-pub use choice::{CallChoice, choice_at, choice_for};
 pub use bounded::{WorkLimit, ended_in};
-pub use build::{BuildKind, BuildRequest, Built, BuiltLauncher, Shapes, build, build_family, build_launcher, parse_facts};
+pub use build::{
+    BuildKind, BuildRequest, Built, BuiltLauncher, Shapes, build, build_family, build_launcher, parse_facts,
+};
 pub use calibrate::{Calibration, calibrate, compile_probes};
+pub use choice::{CallChoice, choice_at, choice_for};
 pub use history::History;
 pub use reported::ReportedErrors;
 pub use run::{Launches, RunOutcome, run_main};

@@ -350,7 +350,12 @@ fn full_args<'db>(
 }
 
 /// Returns a launch with these compile-time arguments.
-pub(crate) fn launch_of<'db>(db: &'db Database, kernel: Kernel<'db>, args: &CtArgs, inputs: &Inputs) -> LaunchRequest {
+pub(crate) fn launch_of<'db>(
+    db: &'db Database,
+    kernel: Kernel<'db>,
+    args: &CtArgs,
+    inputs: &Inputs,
+) -> LaunchRequest {
     let generics = args.iter().map(|(name, value)| (name.clone(), host_value(value)));
     LaunchRequest {
         kernel: Item::Kernel(kernel).key(db),

@@ -8,9 +8,9 @@ use hx_dtype::DType;
 use la_arena::ArenaMap;
 
 use crate::{
-    Block, Builtin, BuiltinValue, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel, Name, Param,
-    Pat, PatId, Path, PathTarget, Place, Predicate, StmtId, StmtKind, TypeRef, TypeRefId, body_of, builtin,
-    fn_signature, is_binding, kernel_family, kernel_signature, kernel_tune, resolve_path,
+    Block, Builtin, BuiltinValue, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel,
+    Name, Param, Pat, PatId, Path, PathTarget, Place, Predicate, StmtId, StmtKind, TypeRef, TypeRefId,
+    body_of, builtin, fn_signature, is_binding, kernel_family, kernel_signature, kernel_tune, resolve_path,
 };
 
 /// The meaning of a name.

@@ -268,7 +268,9 @@ impl Tensor {
     pub fn made_anew(&self, recipe: Recipe) -> HostResult<Tensor> {
         let (needed, found) = (self.span().len(), recipe.len());
         if found < needed {
-            return Err(HostError::shape(format!("found {found} elements, the tensor reaches over {needed}")));
+            return Err(HostError::shape(format!(
+                "found {found} elements, the tensor reaches over {needed}"
+            )));
         }
         let (shape, strides) = (self.shape.clone(), self.strides.clone());
         Ok(Tensor { buffer: Buffer::unmade(recipe), shape, strides, offset: 0 })

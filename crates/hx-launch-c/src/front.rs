@@ -107,7 +107,10 @@ impl<'a> FrontFunction<'a> {
     /// Describes the function for the header.
     pub(super) fn documentation(&self) -> String {
         let mut lines = vec![
-            format!("Launches the member of the family of `{}` that is the fastest for the dimensions by the cost model.", self.front.name),
+            format!(
+                "Launches the member of the family of `{}` that is the fastest for the dimensions by the cost model.",
+                self.front.name
+            ),
             String::new(),
         ];
         for Own { name, param } in self.own() {
@@ -115,7 +118,10 @@ impl<'a> FrontFunction<'a> {
                 LaunchParam::Tensor(tensor) => {
                     let rank = tensor.shape.len();
                     let written = if tensor.mutable { ", written" } else { "" };
-                    lines.push(format!("{name}: {}, {rank} dimensions in row-major order without gaps{written}", tensor.dtype));
+                    lines.push(format!(
+                        "{name}: {}, {rank} dimensions in row-major order without gaps{written}",
+                        tensor.dtype
+                    ));
                 }
                 LaunchParam::Scalar { dtype, .. } => lines.push(format!("{name}: {dtype}")),
                 LaunchParam::Symbol(_) | LaunchParam::TensorMap(_) | LaunchParam::Log { .. } => {}
@@ -127,11 +133,14 @@ impl<'a> FrontFunction<'a> {
                 [first, .., last] => format!("the choice is for {first} to {last}"),
                 [] => String::new(),
             };
-            let multiple = if dim.divisor > 1 { format!(", a multiple of {}", dim.divisor) } else { String::new() };
+            let multiple =
+                if dim.divisor > 1 { format!(", a multiple of {}", dim.divisor) } else { String::new() };
             lines.push(format!("{name}: dimension{multiple}; {of}"));
         }
         lines.push(String::new());
-        lines.push("A launch with dimensions outside of these takes the member for the nearest ones.".to_owned());
+        lines.push(
+            "A launch with dimensions outside of these takes the member for the nearest ones.".to_owned(),
+        );
         lines.join("\n")
     }
 
@@ -139,12 +148,15 @@ impl<'a> FrontFunction<'a> {
     pub(super) fn text(&self) -> String {
         let parameters = wrapped(&self.parameters(), declared_columns(&self.name));
         let arguments = self.arguments();
-        let mut out = format!("static enum hx_status hx_member(int hx_number, {parameters}) {{\n    switch (hx_number) {{\n");
+        let mut out = format!(
+            "static enum hx_status hx_member(int hx_number, {parameters}) {{\n    switch (hx_number) {{\n"
+        );
         for (at, (function, passed)) in self.functions.iter().zip(&self.front.passed).enumerate() {
             let own = function.own.iter().map(|own| own.name.clone());
             let dims = passed.iter().map(|product| product.text(&self.dims));
             let all = own.chain(dims).chain(["stream".to_owned()]).collect::<Vec<_>>().join(", ");
-            let label = if at + 1 == self.functions.len() { "default".to_owned() } else { format!("case {at}") };
+            let label =
+                if at + 1 == self.functions.len() { "default".to_owned() } else { format!("case {at}") };
             let _ = writeln!(out, "    {label}: return {}({all});", function.name);
         }
         let _ = write!(out, "    }}\n}}\n\nenum hx_status {}({parameters}) {{\n", self.name);
@@ -153,11 +165,19 @@ impl<'a> FrontFunction<'a> {
             let _ = writeln!(out, "    static const int64_t hx_limits_{at}[] = {{{}}};", limits.join(", "));
         }
         let table: Vec<String> = self.front.table.iter().map(u8::to_string).collect();
-        let _ = writeln!(out, "    static const unsigned char hx_table[] = {{\n        {}}};", wrapped(&table, 8));
+        let _ = writeln!(
+            out,
+            "    static const unsigned char hx_table[] = {{\n        {}}};",
+            wrapped(&table, 8)
+        );
         out += "    int hx_at = 0, hx_other;\n    enum hx_status hx_result;\n";
         for (at, dim) in self.front.dims.iter().enumerate().filter(|(_, dim)| dim.samples.len() > 1) {
             let (name, count) = (&self.dims[at], dim.samples.len());
-            let _ = writeln!(out, "    hx_at = hx_at * {count} + hx_nearest({name}, hx_limits_{at}, {});", count - 1);
+            let _ = writeln!(
+                out,
+                "    hx_at = hx_at * {count} + hx_nearest({name}, hx_limits_{at}, {});",
+                count - 1
+            );
         }
         let count = self.functions.len();
         out += &format!(

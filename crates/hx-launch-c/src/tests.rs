@@ -80,7 +80,14 @@ fn rows() -> BuiltKernel {
 }
 
 fn request(kernels: &[BuiltKernel]) -> LauncherRequest<'_> {
-    LauncherRequest { stem: "rows", file: "rows.hx", version: "1.2.3", target: Target::usual(), kernels, front: None }
+    LauncherRequest {
+        stem: "rows",
+        file: "rows.hx",
+        version: "1.2.3",
+        target: Target::usual(),
+        kernels,
+        front: None,
+    }
 }
 
 /// Compares the part of the text from a line that contains `from` on.
@@ -254,11 +261,13 @@ fn numbers_without_a_type_in_c_are_refused() {
 #[test]
 fn a_front_chooses_between_members() {
     let without_log = |kernel: BuiltKernel| {
-        let params = kernel.launch.params.into_iter().filter(|param| !matches!(param, LaunchParam::Log { .. }));
+        let params =
+            kernel.launch.params.into_iter().filter(|param| !matches!(param, LaunchParam::Log { .. }));
         let launch = LaunchDescription { params: params.collect(), ..kernel.launch };
         BuiltKernel { launch, assertions: Vec::new(), ..kernel }
     };
-    let kernels = ["rows_B_64", "rows_B_8"].map(|name| BuiltKernel { name: name.to_owned(), ..without_log(rows()) });
+    let kernels =
+        ["rows_B_64", "rows_B_8"].map(|name| BuiltKernel { name: name.to_owned(), ..without_log(rows()) });
     let product = |number, dims: &[usize]| Product { number, dims: dims.to_vec() };
     let passed = vec![product(1, &[0]), product(1, &[1]), product(2, &[0, 1]), product(1, &[])];
     let front = Front {
@@ -287,7 +296,10 @@ fn a_front_chooses_between_members() {
            A launch with dimensions outside of these takes the member for the nearest ones. */
         enum hx_status hx_rows(const void *x, void *y, float int_, int64_t m, int64_t n, void *stream);
     "#]].assert_eq(&header[start..end]);
-    check_from(&source, "static enum hx_status hx_member", &expect![[r#"
+    check_from(
+        &source,
+        "static enum hx_status hx_member",
+        &expect![[r#"
         static enum hx_status hx_member(int hx_number, const void *x, void *y, float int_, int64_t m, int64_t n, void *stream) {
             switch (hx_number) {
             case 0: return hx_rows_rows_B_64(x, y, int_, m, n, hx_times(hx_times(2, m), n), 1, stream);
@@ -319,5 +331,6 @@ fn a_front_chooses_between_members() {
         const char *hx_rows_error(void) {
             return hx_message;
         }
-    "#]]);
+    "#]],
+    );
 }

@@ -15,9 +15,9 @@ mod reporting;
 
 pub use doctor::{Finding, State, doctor};
 pub use launch::{
-    Choice, Considered, DATA_TEXT, DirectLaunch, DirectParam, Fit, Launch, Launcher, Levels, Old, Racetrack, Recorded, Region, Seen,
-    Source, Stepping, Timing, Tuned, bound, clear_choices, fits, grid_label, host_value, integers, may_share, shown_member, stored_tensor,
-    text_hash, values,
+    Choice, Considered, DATA_TEXT, DirectLaunch, DirectParam, Fit, Launch, Launcher, Levels, Old, Racetrack,
+    Recorded, Region, Seen, Source, Stepping, Timing, Tuned, bound, clear_choices, fits, grid_label,
+    host_value, integers, may_share, shown_member, stored_tensor, text_hash, values,
 };
 pub use machine::{
     Cuda, Gpu, Machine, MachineError, OnDemand, Texts, is_environmental, machine_of, open_compiler,

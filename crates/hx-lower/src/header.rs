@@ -4,8 +4,7 @@ use hx_base::codes;
 use hx_dtype::{Class, DType};
 use hx_hir::{
     ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, MemorySpace,
-    Name, Resolution, Stmt, StmtKind, TypeRef, TypeRefId, auto_axes, kernel_signature,
-    signature_names,
+    Name, Resolution, Stmt, StmtKind, TypeRef, TypeRefId, auto_axes, kernel_signature, signature_names,
 };
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
@@ -69,12 +68,7 @@ impl<'db> Lowering<'db> {
         Ok(Header { grid, cluster, cluster_axes, threads, requires })
     }
 
-    fn bind_generics(
-        &mut self,
-        kernel: Kernel<'db>,
-        sig: &'db KernelSignature,
-        args: &CtArgs,
-    ) -> Lower<()> {
+    fn bind_generics(&mut self, kernel: Kernel<'db>, sig: &'db KernelSignature, args: &CtArgs) -> Lower<()> {
         if let Some(name) = args.keys().find(|name| !sig.generics.iter().any(|g| g.name == **name)) {
             let place = self.place_at(ItemPart::Name);
             let message = format!("the kernel has no compile-time parameter `{name}`");

@@ -5,7 +5,8 @@ use std::fmt;
 
 use hx_dtype::DType;
 use hx_hir::{
-    Expr, ExprId, Float, ItemKey, Kernel, Literal, Name, TuneValue, TypeRef, kernel_signature, signature_names,
+    Expr, ExprId, Float, ItemKey, Kernel, Literal, Name, TuneValue, TypeRef, kernel_signature,
+    signature_names,
 };
 use hx_layout::Layout;
 

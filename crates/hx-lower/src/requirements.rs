@@ -44,5 +44,7 @@ pub fn requirements<'db>(
         spread: None,
         call: None,
     });
-    lowering.conditions(kernel.get(), sig, args).map_err(|_| std::mem::take(&mut lowering.diagnostics).into_errors())
+    lowering
+        .conditions(kernel.get(), sig, args)
+        .map_err(|_| std::mem::take(&mut lowering.diagnostics).into_errors())
 }

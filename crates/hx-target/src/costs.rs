@@ -319,7 +319,15 @@ mod tests {
     /// A file that `hx calibrate --keep` wrote before these numbers existed is still of use.
     #[test]
     fn files_of_earlier_versions_are_read() {
-        let newer = ["box_rows", "dram_latency", "cluster_sum", "product_clock", "clusters", "address_issue", "address_latency"];
+        let newer = [
+            "box_rows",
+            "dram_latency",
+            "cluster_sum",
+            "product_clock",
+            "clusters",
+            "address_issue",
+            "address_latency",
+        ];
         let is_newer = |line: &str| newer.iter().any(|name| line.starts_with(&format!("{name} =")));
         let earlier: Vec<&str> = COSTS_TEXT.lines().filter(|line| !is_newer(line)).collect();
         assert_eq!(earlier.len() + newer.len(), COSTS_TEXT.lines().count());

@@ -14,7 +14,9 @@ use hx_lower::WrittenArg;
 use hx_tile::Param;
 
 use super::launcher::with_launch;
-use super::{BuildKind, BuildRequest, Built, BuiltLauncher, check_names, checked_source, compiled, requested};
+use super::{
+    BuildKind, BuildRequest, Built, BuiltLauncher, check_names, checked_source, compiled, requested,
+};
 
 /// The largest number of shapes for which a choice is made.
 const MOST_SHAPES: usize = 4096;
@@ -90,10 +92,14 @@ pub fn build_family(
     let family = family_of(db, kernel);
     let name = kernel.name(db);
     if family.members.is_empty() {
-        return usage(format!("`{name}` has no family to choose from; `#[family(…)]` before a kernel lists one"));
+        return usage(format!(
+            "`{name}` has no family to choose from; `#[family(…)]` before a kernel lists one"
+        ));
     }
     if let Some((decided, _)) = request.overrides.iter().find(|(name, _)| family.decided.contains(name)) {
-        return usage(format!("`{decided}` decides between the members of `{name}`: leave it out, or leave out `--shapes`"));
+        return usage(format!(
+            "`{decided}` decides between the members of `{name}`: leave it out, or leave out `--shapes`"
+        ));
     }
     let entries = Entries::of(db, kernel, request, setup)?;
     let dims = entries.sampled(shapes, name, request)?;
@@ -115,7 +121,11 @@ pub fn build_family(
     check_names(db, &launches, request.facts.as_deref().unwrap_or_default())?;
     let passed = winners.iter().zip(&all).map(|(winner, built)| {
         let of = |name: &str| entrants[*winner].dims.get(&Symbol::Dim(name.into())).cloned();
-        built.dims.iter().map(|dim| of(&dim.name).unwrap_or(Product { number: 1, dims: Vec::new() })).collect()
+        built
+            .dims
+            .iter()
+            .map(|dim| of(&dim.name).unwrap_or(Product { number: 1, dims: Vec::new() }))
+            .collect()
     });
     let front = Front { name: name.to_string(), dims, table, passed: passed.collect() };
     let path = file.path(db);
@@ -186,19 +196,30 @@ impl Entries {
     ) -> Result<Vec<FrontDim>, EmitError> {
         let listed = || self.names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         if let Some((name, ..)) = shapes.dims.iter().find(|(name, ..)| !self.names.contains(name)) {
-            return Err(EmitError::Usage(format!("`{kernel}` has no dimension `{name}`; it has {}", listed())));
+            return Err(EmitError::Usage(format!(
+                "`{kernel}` has no dimension `{name}`; it has {}",
+                listed()
+            )));
         }
         let mut out = Vec::new();
         for name in &self.names {
             let Some((_, first, last)) = shapes.dims.iter().find(|(dim, ..)| dim == name) else {
-                return Err(EmitError::Usage(format!("`--shapes` lacks `{name}` of `{kernel}`, which has {}", listed())));
+                return Err(EmitError::Usage(format!(
+                    "`--shapes` lacks `{name}` of `{kernel}`, which has {}",
+                    listed()
+                )));
             };
             let divisor = request.divisor(name);
-            out.push(FrontDim { name: name.clone(), divisor, samples: Shapes::samples(*first, *last, divisor) });
+            out.push(FrontDim {
+                name: name.clone(),
+                divisor,
+                samples: Shapes::samples(*first, *last, divisor),
+            });
         }
         let shapes: usize = out.iter().map(|dim| dim.samples.len()).product();
         if shapes > MOST_SHAPES {
-            let text = format!("the ranges of `--shapes` have {shapes} samples, expected at most {MOST_SHAPES}");
+            let text =
+                format!("the ranges of `--shapes` have {shapes} samples, expected at most {MOST_SHAPES}");
             return Err(EmitError::Usage(text + ": narrow them, or give fewer"));
         }
         Ok(out)
@@ -282,12 +303,14 @@ fn table(
 
 /// Returns the time of a member by the cost model; `None` if a `where` refuses the shape, or there is no estimate.
 fn micros(db: &dyn Db, entrant: &Entrant<'_>, values: &[i64], setup: &Setup) -> Option<f64> {
-    let value = |product: &Product| product.dims.iter().map(|dim| values[*dim]).product::<i64>() * product.number;
+    let value =
+        |product: &Product| product.dims.iter().map(|dim| values[*dim]).product::<i64>() * product.number;
     let mut symbols: BTreeMap<Symbol, i64> =
         entrant.dims.iter().map(|(symbol, product)| (symbol.clone(), value(product))).collect();
     symbols.insert(Symbol::Multiprocessors, i64::from(setup.target.costs().multiprocessors));
     let lowered = tile_program(db, entrant.instance).as_ref().ok()?;
-    let holds = |cond: &hx_index::Cond| cond.eval(&|symbol: &Symbol| symbols.get(symbol).copied()) == Ok(true);
+    let holds =
+        |cond: &hx_index::Cond| cond.eval(&|symbol: &Symbol| symbols.get(symbol).copied()) == Ok(true);
     if !lowered.program.requires.iter().all(|requirement| holds(&requirement.cond)) {
         return None;
     }

@@ -79,9 +79,12 @@ fn a_launch_before_the_call_does_not_run() {
 
 #[test]
 fn a_call_that_pins_or_depends_on_results_has_no_choice() {
-    check("test \"t\" { let x = zeros(f32, [64]); let y = empty(f32, [64]); rows(x, y); whole<B = 64>(x, y); }", expect![[r#"
+    check(
+        "test \"t\" { let x = zeros(f32, [64]); let y = empty(f32, [64]); rows(x, y); whole<B = 64>(x, y); }",
+        expect![[r#"
         none
-    "#]]);
+    "#]],
+    );
     check(
         "test \"t\" {
             let x = ones(f32, [64]);

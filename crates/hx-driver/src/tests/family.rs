@@ -159,29 +159,49 @@ fn a_parameter_that_is_auto_takes_the_fastest_value_of_its_axis() {
             passed
         "#]],
     );
-    check_auto("B: int = auto", "tune B in [64, 1024]", "moved<B = 64>(x, y);", expect![[r#"
+    check_auto(
+        "B: int = auto",
+        "tune B in [64, 1024]",
+        "moved<B = 64>(x, y);",
+        expect![[r#"
         | moved block [0]: B = 64
         passed
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_launch_leaves_a_parameter_open() {
-    check_auto("B = 64", "tune B in [64, 1024]", "moved<B = auto>(x, y);", expect![[r#"
+    check_auto(
+        "B = 64",
+        "tune B in [64, 1024]",
+        "moved<B = auto>(x, y);",
+        expect![[r#"
         | moved block [0]: B = 1024
         `moved` runs as `moved<B = 1024>`, 1.9 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 2.0 µs
         passed
-    "#]]);
-    check_auto("B = 64", "", "moved<B = auto>(x, y);", expect![[r#"
+    "#]],
+    );
+    check_auto(
+        "B = 64",
+        "",
+        "moved<B = auto>(x, y);",
+        expect![[r#"
         HX0203 `auto`: `auto` has no values for `B` to choose from
           help: list them in the header of `moved`: `tune B in [64, 128]`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn auto_without_values_is_an_error() {
-    check_auto("B: int = auto", "", "moved(x, y);", expect![[r#"
+    check_auto(
+        "B: int = auto",
+        "",
+        "moved(x, y);",
+        expect![[r#"
         HX0228 `B`: `auto` has no values for `B` to choose from
           help: list them after the parameters: `tune B in [64, 128]`
-    "#]]);
+    "#]],
+    );
 }

@@ -54,7 +54,11 @@ fn diagnostic(at: &Reporter<'_>, problem: &FamilyProblem) -> Diagnostic {
             .diagnostic(&codes::BAD_FAMILY, at.expr(*expr), format!("this is no constant value for `{name}`"))
             .help("members are given integers, `true` or `false`, and element types"),
         FamilyProblem::NoAxis { expr, name } => at
-            .diagnostic(&codes::BAD_FAMILY, at.expr(*expr), format!("`auto` has no values for `{name}` to choose from"))
+            .diagnostic(
+                &codes::BAD_FAMILY,
+                at.expr(*expr),
+                format!("`auto` has no values for `{name}` to choose from"),
+            )
             .help(format!("list them in the `tune` clause of the kernel: `tune {name} in […]`")),
         FamilyProblem::TooMany { expr, members } => {
             let range = expr.map_or_else(|| at.absolute(None), |expr| at.expr(expr));

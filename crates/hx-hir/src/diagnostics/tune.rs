@@ -66,7 +66,11 @@ fn of_values(fault: &ValuesFault) -> (&'static Code, String, &'static str) {
         }
         ValuesFault::Untunable { name, kind } => {
             let message = format!("`{name}` is {kind}, expected a parameter that can be tuned");
-            (&codes::TYPE_MISMATCH, message, "integers, `bool` and `type` can be tuned; `auto` without a type, as in `B = auto`, is a layout")
+            (
+                &codes::TYPE_MISMATCH,
+                message,
+                "integers, `bool` and `type` can be tuned; `auto` without a type, as in `B = auto`, is a layout",
+            )
         }
         ValuesFault::NotConstant => {
             let message = "expected a constant, found a value that only an instance or a launch knows";

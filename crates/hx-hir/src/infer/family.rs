@@ -63,6 +63,9 @@ enum Given {
     Auto,
 }
 
+/// A kernel of the list, and its arguments.
+type Listed<'a> = (ItemKey, Kernel<'a>, Vec<(Name, Given)>);
+
 /// Returns the axes of the parameters of a kernel whose default is `auto`, in the order of the `tune` clause.
 pub fn auto_axes<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Vec<&'db (Name, Vec<TuneValue>)> {
     let names = &signature_names(db, Item::Kernel(kernel)).names;
@@ -134,9 +137,12 @@ struct Members<'a> {
 impl<'a> Members<'a> {
     /// Adds a kernel with these arguments: a member for each combination of the values of what is `auto`.
     fn add(&mut self, at: Option<ExprId>, key: ItemKey, kernel: Kernel<'_>, given: Vec<(Name, Given)>) {
-        let own = auto_axes(self.db, kernel).into_iter().filter(|(name, _)| !given.iter().any(|(is, _)| is == name));
+        let own = auto_axes(self.db, kernel)
+            .into_iter()
+            .filter(|(name, _)| !given.iter().any(|(is, _)| is == name));
         let stated = tune_types(self.db, kernel).axes.iter();
-        let stated = stated.filter(|(name, _)| given.iter().any(|(is, of)| is == name && matches!(of, Given::Auto)));
+        let stated =
+            stated.filter(|(name, _)| given.iter().any(|(is, of)| is == name && matches!(of, Given::Auto)));
         let axes: Vec<_> = stated.chain(own).collect();
         let count = axes.iter().fold(1usize, |n, (_, values)| n.saturating_mul(values.len()));
         let members = self.found.members.len().saturating_add(count);
@@ -162,7 +168,7 @@ impl<'a> Members<'a> {
     }
 
     /// Returns a kernel of the list and its arguments; `None` if its text is wrong, which is reported.
-    fn member(&mut self, expr: ExprId) -> Option<(ItemKey, Kernel<'a>, Vec<(Name, Given)>)> {
+    fn member(&mut self, expr: ExprId) -> Option<Listed<'a>> {
         let Expr::Path { generics, .. } = &self.store[expr] else {
             if !super::is_missing(self.store, expr) {
                 self.found.faults.push(FamilyProblem::NoKernel { expr });

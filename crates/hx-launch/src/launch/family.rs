@@ -16,8 +16,8 @@ use std::rc::Rc;
 use hx_base::{codes, fnv};
 use hx_compile::{Db, Instance, Stop, instance_errors, member_args, solved};
 use hx_hir::{
-    Family, Item, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature,
-    reached_tokens, signature_types, tune_types,
+    Family, Item, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature, reached_tokens,
+    signature_types, tune_types,
 };
 use hx_host::device::{LaunchError, LaunchPlace, LaunchRequest};
 use hx_host::{HostError, Value};
@@ -32,6 +32,9 @@ use crate::machine::{Gpu, Machine};
 
 pub use choice::{Choice, Considered, Fit};
 pub use kept::clear_choices;
+
+/// The members that a launch leaves open, and the choice between them.
+type Between = (Vec<Member>, Rc<Choice>);
 
 /// Adjusts the bound arguments of a launch of a kernel.
 pub(super) type Adapt<'f, 'a> = &'f dyn Fn(Kernel<'a>, &mut Prepared) -> Result<(), LaunchError>;
@@ -48,7 +51,9 @@ impl<'a> Launcher<'a> {
         request: &LaunchRequest,
         (prepared, adapt): (&Prepared, Adapt<'_, 'a>),
     ) -> Result<Option<Chosen<'a>>, LaunchError> {
-        let Some((members, choice)) = self.between(kernel, request, (prepared, adapt))? else { return Ok(None) };
+        let Some((members, choice)) = self.between(kernel, request, (prepared, adapt))? else {
+            return Ok(None);
+        };
         let Some(first) = choice.first() else { return Ok(None) };
         let (member, request) = self.of_member(&members[first.index], request)?;
         let mut chosen = self.single(member, &request, adapt)?;
@@ -65,7 +70,7 @@ impl<'a> Launcher<'a> {
         kernel: Kernel<'a>,
         request: &LaunchRequest,
         bound: (&Prepared, Adapt<'_, 'a>),
-    ) -> Result<Option<(Vec<Member>, Rc<Choice>)>, LaunchError> {
+    ) -> Result<Option<Between>, LaunchError> {
         let members = self.open(kernel, request);
         if members.is_empty() || request.candidate.is_some() {
             return Ok(None);
@@ -108,8 +113,12 @@ impl<'a> Launcher<'a> {
         let Prepared { args, dims, params, align, .. } = prepared;
         let int = |param: &BoundParam| if let BoundParam::Int(value) = param { Some(*value) } else { None };
         let ints: Vec<i64> = params.iter().filter_map(int).collect();
-        let open: Vec<&Name> =
-            request.generics.iter().filter(|(_, of)| matches!(of, Value::Auto)).map(|(name, _)| name).collect();
+        let open: Vec<&Name> = request
+            .generics
+            .iter()
+            .filter(|(_, of)| matches!(of, Value::Auto))
+            .map(|(name, _)| name)
+            .collect();
         let key = format!("{:?}", (&request.kernel, args, dims, &ints, align, &open));
         if let Some(known) = self.members.borrow().get(&key) {
             return Ok(Rc::clone(known));
@@ -150,7 +159,8 @@ impl<'a> Launcher<'a> {
             None => self.estimated(members, request, adapt)?,
         };
         let choice = if measures {
-            let launch_of = |index: usize| self.of_member(&members[index], request).map(|(_, request)| request);
+            let launch_of =
+                |index: usize| self.of_member(&members[index], request).map(|(_, request)| request);
             self.measured(gpu, estimated, &launch_of)?
         } else {
             estimated
@@ -224,7 +234,12 @@ impl<'a> Launcher<'a> {
     }
 
     /// Estimates a member, unless the launch does not fit it.
-    fn fit(&self, member: &Member, request: &LaunchRequest, adapt: Adapt<'_, 'a>) -> Result<Fit, LaunchError> {
+    fn fit(
+        &self,
+        member: &Member,
+        request: &LaunchRequest,
+        adapt: Adapt<'_, 'a>,
+    ) -> Result<Fit, LaunchError> {
         let db: &'a dyn Db = self.db;
         let (kernel, request) = self.of_member(member, request)?;
         let prepared = bind(db, kernel, &request).and_then(|mut prepared| {
@@ -284,7 +299,8 @@ pub(super) fn without_auto<'db>(
         if !has_values {
             let message = format!("`auto` has no values for `{name}` to choose from");
             let error = HostError::new(&codes::TYPE_MISMATCH, message);
-            let error = error.help(format!("list them in the header of `{}`: `tune {name} in […]`", kernel.name(db)));
+            let error =
+                error.help(format!("list them in the header of `{}`: `tune {name} in […]`", kernel.name(db)));
             return Err(LaunchError::Refused { error: Box::new(error), place: LaunchPlace::Generic(at) });
         }
     }

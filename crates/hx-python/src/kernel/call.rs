@@ -201,7 +201,8 @@ impl Kernel {
                 let text: String = value.extract()?;
                 identify(&name, &mut call.key);
                 identify(&text, &mut call.key);
-                let refused = |reason| Problem::new(Class::Launch, &codes::HOST_ERROR, format!("`tune`: {reason}"));
+                let refused =
+                    |reason| Problem::new(Class::Launch, &codes::HOST_ERROR, format!("`tune`: {reason}"));
                 call.choosing = Some(text.parse().map_err(|reason: String| refused(reason).raise(py))?);
             } else {
                 let text = written(&value)?;

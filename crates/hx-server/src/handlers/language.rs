@@ -40,7 +40,8 @@ pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option
             None => None,
         };
         Ok(Ok(found.map(|hover| {
-            let text = [choice, Some(hover.text)].into_iter().flatten().collect::<Vec<_>>().join("\n\n---\n\n");
+            let text =
+                [choice, Some(hover.text)].into_iter().flatten().collect::<Vec<_>>().join("\n\n---\n\n");
             let kind =
                 if snapshot.shared.client.markdown { MarkupKind::Markdown } else { MarkupKind::PlainText };
             Hover {
@@ -52,7 +53,12 @@ pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option
 }
 
 /// Describes the members that a call of a kernel with a family runs; `None` if there is no such call at the offset.
-fn choice(snapshot: &Snapshot, file: SourceFile, at: TextSize, target: Target) -> Cancellable<Option<String>> {
+fn choice(
+    snapshot: &Snapshot,
+    file: SourceFile,
+    at: TextSize,
+    target: Target,
+) -> Cancellable<Option<String>> {
     let until = Until { stop: &AtomicBool::new(false), deadline: None };
     let choice = hx_ide::catch(|| hx_driver::choice_at(&snapshot.db, file, at, target, until))?;
     Ok(choice.map(|choice| choice.text(target)))

@@ -214,7 +214,11 @@ impl Recorder<'_> {
         resources[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
         let addresses = self.addresses(memory, choice, threads);
         resources[Resource::Issue] += addresses;
-        let alone = if addresses > 0.0 { target.costs().address_latency * choice.memory.mode(2).size() as f64 } else { 0.0 };
+        let alone = if addresses > 0.0 {
+            target.costs().address_latency * choice.memory.mode(2).size() as f64
+        } else {
+            0.0
+        };
         let cycles = (instructions * row.issue).max(addresses).max(alone);
         Cost { threads: cycles, resources, latency: row.latency }
     }

@@ -257,7 +257,8 @@ impl<'p> Walk<'p> {
     /// Returns the cycles that a round of a loop of `count` rounds takes at least. A short loop within another loop along pipelines has none
     /// if the stages of its pipelines hold all of its rounds: the outer loop waits for the other roles, once for all of these rounds.
     fn floor(&self, along: &Along, count: f64) -> f64 {
-        let fits = |(pipe, stages): (&PipeId, &f64)| stages * count <= f64::from(self.program.pipe(*pipe).stages);
+        let fits =
+            |(pipe, stages): (&PipeId, &f64)| stages * count <= f64::from(self.program.pipe(*pipe).stages);
         if self.depth > 0 && along.stages.iter().all(fits) {
             return 0.0;
         }

@@ -2,7 +2,9 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{CandidateArgs, ChoiceArgs, ChoosingArgs, DeviceArgs, EachArgs, OnlyTunedArgs, OrderArgs, ReportArgs};
+use super::{
+    CandidateArgs, ChoiceArgs, ChoosingArgs, DeviceArgs, EachArgs, OnlyTunedArgs, OrderArgs, ReportArgs,
+};
 
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {

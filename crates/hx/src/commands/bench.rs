@@ -106,7 +106,12 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
 /// `Exit::Environment` if the machine has no GPU; the simulator cannot time a kernel. Otherwise that of the settings or of a
 /// machine that cannot be opened. The reason has been reported.
 fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, Exit> {
-    let setup = setup_choosing(args.choosing, (args.device.device, &args.device.target), loaded.manifest.as_ref(), output)?;
+    let setup = setup_choosing(
+        args.choosing,
+        (args.device.device, &args.device.target),
+        loaded.manifest.as_ref(),
+        output,
+    )?;
     if args.no_run && args.estimates {
         return Ok(Machine::TextOnly(Texts::new(setup.target)));
     }

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::tune::parse_shape;
-use hx_driver::{
-    BuildKind, BuildRequest, Built, Shapes, build, build_family, build_launcher, parse_facts,
-};
+use hx_driver::{BuildKind, BuildRequest, Built, Shapes, build, build_family, build_launcher, parse_facts};
 use hx_hir::file_items;
 use hx_inspect::{EmitError, Overrides, Setup, parse_override};
 use hx_lower::WrittenArg;
@@ -227,7 +225,8 @@ fn report(built: &[Built], files: [&Path; 2], is_default: bool, output: &Output)
         }
     }
     for (assumed, kernels) in assumptions {
-        let of = if kernels.len() == built.len() { String::new() } else { format!(" of {}", kernels.join(", ")) };
+        let of =
+            if kernels.len() == built.len() { String::new() } else { format!(" of {}", kernels.join(", ")) };
         output
             .remark(&format!("assumed of every launch{of}: {assumed}; `--facts` says what else to rely on"));
     }

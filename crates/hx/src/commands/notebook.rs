@@ -91,7 +91,8 @@ fn kernel(args: &KernelArgs, output: &Output) -> Result<Exit, Exit> {
     let connection = connection(&args.connection, output)?;
     let mut db = Database::default();
     let (manifest, notice) = project(&mut db);
-    let setup = setup_choosing(args.choosing, (args.device.device, &args.device.target), manifest.as_ref(), output)?;
+    let setup =
+        setup_choosing(args.choosing, (args.device.device, &args.device.target), manifest.as_ref(), output)?;
     limit_memory(None, manifest.as_ref());
     let interrupt = interrupt::prompt_flag();
     let config = hx_repl::Config {

@@ -24,7 +24,8 @@ pub(crate) fn run(args: &ReplArgs, output: &Output) -> Exit {
 fn ran(args: &ReplArgs, output: &Output) -> Result<Exit, Exit> {
     let mut db = Database::default();
     let manifest = project_here(&mut db, output)?;
-    let mut setup = setup_choosing(args.choosing, (args.device.device, &args.device.target), manifest.as_ref(), output)?;
+    let mut setup =
+        setup_choosing(args.choosing, (args.device.device, &args.device.target), manifest.as_ref(), output)?;
     one_device(&setup, output)?;
     if let Some(program) = &args.worker {
         setup.worker = WorkerCommand::new(program);

@@ -60,7 +60,8 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let device = args.device.device;
     let device = simulated(device, args.report.report.then_some("--report"), output)?;
     let device = simulated(device, args.order.order.map(|_| "--order"), output)?;
-    let setup = setup_choosing(args.choosing, (device, &args.device.target), loaded.manifest.as_ref(), output)?;
+    let setup =
+        setup_choosing(args.choosing, (device, &args.device.target), loaded.manifest.as_ref(), output)?;
     limit_memory(args.memory, loaded.manifest.as_ref());
     let machine = machine(&setup, output)?;
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));

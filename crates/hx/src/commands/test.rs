@@ -78,7 +78,8 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     let flag = args.orders.map(|_| "--orders").or(args.order.order.map(|_| "--order"));
     let flag = flag.or(args.report.report.then_some("--report"));
     let device = simulated(args.device.device, flag, output)?;
-    let setup = setup_choosing(args.choosing, (device, &args.device.target), loaded.manifest.as_ref(), output)?;
+    let setup =
+        setup_choosing(args.choosing, (device, &args.device.target), loaded.manifest.as_ref(), output)?;
     let here = std::env::current_dir().unwrap_or_default();
     let mut history = History::open(setup.cache.as_ref().map(|cache| cache.dir()), &here);
     if args.failed {

@@ -368,39 +368,54 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
         check(&[("k.hx", text)], &[&["build", "k.hx", "-o", "k"], more].concat(), want);
     };
     let c = ["--emit", "c", "--kernel", "moved", "--shapes"];
-    build(&["--kernel", "moved", "--shapes", "n=64"], expect![[r#"
+    build(
+        &["--kernel", "moved", "--shapes", "n=64"],
+        expect![[r#"
         exit 2
         --
         error: `--shapes` builds a function in C that chooses: add `--emit c`
 
         For more information, try '--help'.
-    "#]]);
-    build(&[c.as_slice(), &["n=64..32"]].concat(), expect![[r#"
+    "#]],
+    );
+    build(
+        &[c.as_slice(), &["n=64..32"]].concat(),
+        expect![[r#"
         exit 2
         --
         error: --shapes: found `n=64..32`, expected `m=4096` or `m=1..=4096`
 
         For more information, try '--help'.
-    "#]]);
-    build(&[c.as_slice(), &["m=64"]].concat(), expect![[r#"
+    "#]],
+    );
+    build(
+        &[c.as_slice(), &["m=64"]].concat(),
+        expect![[r#"
         exit 2
         --
         error: `moved` has no dimension `m`; it has `n`
 
         For more information, try '--help'.
-    "#]]);
-    build(&[c.as_slice(), &["n=64", "--set", "B=64"]].concat(), expect![[r#"
+    "#]],
+    );
+    build(
+        &[c.as_slice(), &["n=64", "--set", "B=64"]].concat(),
+        expect![[r#"
         exit 2
         --
         error: `B` decides between the members of `moved`: leave it out, or leave out `--shapes`
 
         For more information, try '--help'.
-    "#]]);
-    build(&["--emit", "c", "--kernel", "rows", "--shapes", "n=64"], expect![[r#"
+    "#]],
+    );
+    build(
+        &["--emit", "c", "--kernel", "rows", "--shapes", "n=64"],
+        expect![[r#"
         exit 2
         --
         error: `rows` has no family to choose from; `#[family(…)]` before a kernel lists one
 
         For more information, try '--help'.
-    "#]]);
+    "#]],
+    );
 }

@@ -546,7 +546,9 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
     let why = |args: &[&str], want: Expect| {
         check(&[("k.hx", text)], &[&["layout", "why", "k.hx"], args].concat(), want);
     };
-    why(&["moved", "--members", "--dim", "n=4096"], expect![[r#"
+    why(
+        &["moved", "--members", "--dim", "n=4096"],
+        expect![[r#"
         exit 0
         `moved` runs as `moved<B = 64>`, 0.3 µs by the cost model, the fastest of 3 members of its family that fit; next is `moved<B = 1024>`, 0.4 µs
 
@@ -554,8 +556,11 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
                0.4 µs   1.25  moved<B = 1024>  estimated
               41.7 µs  126.95  rows             estimated
         --
-    "#]]);
-    why(&["moved", "--members", "--dim", "n=96"], expect![[r#"
+    "#]],
+    );
+    why(
+        &["moved", "--members", "--dim", "n=96"],
+        expect![[r#"
         exit 0
         `moved` runs as `rows`, 1.0 µs by the cost model, the one member of its family that fits
 
@@ -563,26 +568,36 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
                  -             moved<B = 1024>  `n % B == 0` does not hold with n = 96, B = 1024
                  -             moved<B = 64>    `n % B == 0` does not hold with n = 96, B = 64
         --
-    "#]]);
-    why(&["moved", "--members", "--dim", "n=4096", "--set", "B=64"], expect![[r#"
+    "#]],
+    );
+    why(
+        &["moved", "--members", "--dim", "n=4096", "--set", "B=64"],
+        expect![[r#"
         exit 2
         --
         error: a parameter of `--set` decides between the members of the family, so a launch that states it runs the kernel itself
 
         For more information, try '--help'.
-    "#]]);
-    why(&["moved", "--members"], expect![[r#"
+    "#]],
+    );
+    why(
+        &["moved", "--members"],
+        expect![[r#"
         exit 2
         --
         error: the shape lacks a value for `n` of `moved`
 
         For more information, try '--help'.
-    "#]]);
-    why(&["rows", "--members", "--dim", "n=4096"], expect![[r#"
+    "#]],
+    );
+    why(
+        &["rows", "--members", "--dim", "n=4096"],
+        expect![[r#"
         exit 2
         --
         error: `rows` has no family; `#[family(…)]` before a kernel lists one
 
         For more information, try '--help'.
-    "#]]);
+    "#]],
+    );
 }

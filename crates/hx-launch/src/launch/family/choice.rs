@@ -101,9 +101,10 @@ impl Choice {
         let (by, among) = match (self.measured(), self.fitting().count()) {
             (0, 1) => ("by the cost model", "the one member of its family that fits".to_owned()),
             (0, fit) => ("by the cost model", format!("the fastest of {fit} members of its family that fit")),
-            (measured, fit) => {
-                ("as measured", format!("the fastest of {measured} measured, of {fit} members of its family that fit"))
-            }
+            (measured, fit) => (
+                "as measured",
+                format!("the fastest of {measured} measured, of {fit} members of its family that fit"),
+            ),
         };
         format!("`{head}` runs as {} {by}, {among}{next}", first.with_time())
     }

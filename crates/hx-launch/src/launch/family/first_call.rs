@@ -41,7 +41,8 @@ impl Launcher<'_> {
     ) -> Result<Choice, LaunchError> {
         let near = choice.first().and_then(Considered::micros).unwrap_or(0.0) * NEAR + FIXED;
         let is_near = |member: &&Considered| member.micros().is_some_and(|micros| micros <= near);
-        let few: Vec<usize> = choice.fitting().filter(is_near).take(MOST).map(|member| member.index).collect();
+        let few: Vec<usize> =
+            choice.fitting().filter(is_near).take(MOST).map(|member| member.index).collect();
         if few.len() < 2 {
             return Ok(choice);
         }
@@ -79,7 +80,9 @@ impl Launcher<'_> {
 fn with_contents(request: LaunchRequest) -> HostResult<LaunchRequest> {
     let filled = |(at, arg): (usize, LaunchArg)| {
         let value = match arg.value {
-            Value::Tensor(tensor) if tensor.is_elsewhere() || tensor.is_away() => Value::Tensor(like(&tensor, at as u64)?),
+            Value::Tensor(tensor) if tensor.is_elsewhere() || tensor.is_away() => {
+                Value::Tensor(like(&tensor, at as u64)?)
+            }
             other => other,
         };
         Ok(LaunchArg { value, ..arg })

@@ -1,6 +1,8 @@
 //! Choices on disk, one file for each device, family and launch: a later process takes the member at once, and what was measured
 //! stays known.
 
+#![allow(clippy::disallowed_methods, reason = "the cache folder is on disk")]
+
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use hx_base::{SourceFile, nearest};
 use hx_base::interrupt::Until;
+use hx_base::{SourceFile, nearest};
 use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics, why_not};
 use hx_driver::choice_for;
 use hx_driver::tune::TuneError;
