@@ -36,9 +36,9 @@ fn candidates_are_listed_without_a_gpu() {
             exit 0
             twice for n = 4096, T = f16
               4 combinations: 1 break `B % 32 == 0`, 3 legal
-              B = 64                   0.33 µs  bound by threads and waits
-              B = 128 (defaults)       0.33 µs  bound by threads and waits
               B = 256                  0.35 µs  bound by threads and waits
+              B = 64                   0.35 µs  bound by issue slots
+              B = 128 (defaults)       0.35 µs  bound by issue slots
             --
             device: simulator (sm_90a)
         "#]],

@@ -407,7 +407,7 @@ fn copies_say_why_they_are_not_other_instructions() {
             exit 0
             #5 copy(sa[0..96, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, no bank conflicts  at k.hx:23:33
               `ldmatrix.x2` fits and costs more: 27424 cycles of a block instead of 25888 (× 1.06)
-                cycles that differ: issue slots 2328 → 2712
+                cycles that differ: issue slots 3288 → 3672
                 #5 copy(sa[0..96, 0..64, s], sa_tile): ldmatrix.x2, 16 B an access, no bank conflicts: 7680 → 9216 cycles
             --
         "#]],
@@ -419,7 +419,7 @@ fn copies_say_why_they_are_not_other_instructions() {
             exit 0
             #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at k.hx:15:17
               `cp.async` fits and costs more: 12528 cycles of a block instead of 11473 (× 1.09)
-                cycles that differ: shared memory 6144 → 8192, L2 cache 10177 → 11232, issue slots 328 → 452
+                cycles that differ: shared memory 6144 → 8192, L2 cache 10177 → 11232, issue slots 1608 → 1732
                 #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): cp.async.cg.16, 16 B an access, no bank conflicts: 4406 → 5461 cycles
             --
         "#]],
