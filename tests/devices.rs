@@ -234,8 +234,8 @@ test \"t\" {
 /// pretended GPU needs less time for each member that it measures.
 fn chosen(cache: &Sandbox, ways: &[Choosing]) -> Option<String> {
     let mut lines = String::new();
+    let sandbox = Sandbox::with("t.hx", FAMILY);
     for &choosing in ways {
-        let sandbox = Sandbox::with("t.hx", FAMILY);
         let setup = setup("chosen", &sandbox, &["fills=right", "times=falling", "9.0"])?;
         let setup = Setup { choosing, cache: Some(Cache::open(cache.path("cache"))), ..setup };
         let machines = open_machines(&setup).expect("the worker pretends to have one");

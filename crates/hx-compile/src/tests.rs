@@ -166,6 +166,7 @@ fn an_edited_body_solves_that_kernel_alone() {
             body_names × 1
             body_of × 1
             cuda_source × 1
+            family_of × 1
             file_items × 1
             has_syntax_errors × 1
             infer_body × 1
@@ -183,6 +184,7 @@ fn an_edited_body_solves_that_kernel_alone() {
             thread_program × 1
             tile_program × 1
             tune_names × 1
+            tune_types × 1
             uses × 1
             whole_file × 1
         "#]],
@@ -223,6 +225,8 @@ fn a_kernel_added_above_is_solved_alone() {
             body_of × 1
             cuda_source × 1
             errors_of_file × 1
+            family_names × 1
+            family_of × 1
             file_items × 1
             find_item × 2
             has_errors × 1
@@ -232,7 +236,9 @@ fn a_kernel_added_above_is_solved_alone() {
             is_sound × 1
             item_diagnostics × 3
             item_named × 11
+            kernel_family × 1
             kernel_signature × 1
+            kernel_tune × 1
             lowered_family × 1
             lowered_kernel × 1
             lowered_tune × 1
@@ -244,6 +250,8 @@ fn a_kernel_added_above_is_solved_alone() {
             syntax_diagnostics × 1
             thread_program × 1
             tile_program × 1
+            tune_names × 1
+            tune_types × 1
             whole_file × 1
         "#]],
     );
@@ -548,6 +556,8 @@ fn candidates_are_searched_for_once() {
         body_of × 1
         candidates × 1
         errors_of_file × 1
+        family_names × 1
+        family_of × 1
         file_items × 1
         has_errors × 1
         has_syntax_errors × 1
@@ -557,6 +567,7 @@ fn candidates_are_searched_for_once() {
         is_sound × 1
         item_diagnostics × 1
         item_named × 10
+        kernel_family × 1
         kernel_signature × 1
         kernel_tune × 1
         lowered_family × 1
@@ -570,6 +581,7 @@ fn candidates_are_searched_for_once() {
         syntax_diagnostics × 1
         tile_program × 1
         tune_names × 1
+        tune_types × 1
         uses × 1
         whole_file × 1
     "#]]

@@ -57,10 +57,10 @@ fn a_launch_takes_the_member_that_is_fastest_for_its_shape() {
         1048576,
         "whole(x, y);",
         expect![[r#"
-        | whole block [0]: whole B = 1024
-        `whole` runs as `whole<B = 1024>`, 1.9 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 64>`, 2.0 µs
-        passed
-    "#]],
+            | whole block [0]: whole B = 1024
+            `whole` runs as `whole<B = 1024>`, 1.9 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 64>`, 2.6 µs
+            passed
+        "#]],
     );
 }
 
@@ -155,7 +155,7 @@ fn a_parameter_that_is_auto_takes_the_fastest_value_of_its_axis() {
         "moved(x, y);",
         expect![[r#"
             | moved block [0]: B = 1024
-            `moved` runs as `moved<B = 1024>`, 1.9 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 2.0 µs
+            `moved` runs as `moved<B = 1024>`, 1.9 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 2.6 µs
             passed
         "#]],
     );
@@ -177,19 +177,19 @@ fn a_launch_leaves_a_parameter_open() {
         "tune B in [64, 1024]",
         "moved<B = auto>(x, y);",
         expect![[r#"
-        | moved block [0]: B = 1024
-        `moved` runs as `moved<B = 1024>`, 1.9 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 2.0 µs
-        passed
-    "#]],
+            | moved block [0]: B = 1024
+            `moved` runs as `moved<B = 1024>`, 1.9 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 2.6 µs
+            passed
+        "#]],
     );
     check_auto(
         "B = 64",
         "",
         "moved<B = auto>(x, y);",
         expect![[r#"
-        HX0203 `auto`: `auto` has no values for `B` to choose from
-          help: list them in the header of `moved`: `tune B in [64, 128]`
-    "#]],
+            HX0203 `auto`: `auto` has no values for `B` to choose from
+              help: list them in the header of `moved`: `tune B in […]`
+        "#]],
     );
 }
 
@@ -200,8 +200,8 @@ fn auto_without_values_is_an_error() {
         "",
         "moved(x, y);",
         expect![[r#"
-        HX0228 `B`: `auto` has no values for `B` to choose from
-          help: list them after the parameters: `tune B in [64, 128]`
-    "#]],
+            HX0228 `B`: `auto` has no values for `B` to choose from
+              help: list them after the parameters: `tune B in […]`
+        "#]],
     );
 }

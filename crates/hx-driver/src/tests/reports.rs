@@ -232,26 +232,26 @@ main { let y = empty(f32, [64]); columns(ones(f32, [64, 16]), y); }
 "#,
         Some(ReportForm::Text { width: 90 }),
         expect![[r#"
-            launch 1 of t.hx::columns<> on sm_90a: 1 block of 64 threads, 0 barriers, about 688 cycles
+            launch 1 of t.hx::columns<> on sm_90a: 1 block of 64 threads, 0 barriers, about 703 cycles
               a block
-                                 issued  bytes  sectors  conflicts   unit  share
+                                 issued  bytes  sectors  conflicts      unit  share
             t.hx, kernel columns
              2 │ kernel columns(x: f32[n, m], y: mut f32[n])
                ⋮
              6 │     let column = register_tensor(f32, [64]);
              7 │     copy(global_view(x, (64) : (m)), column);
-              #0 ld.global.b32        2  256 B  64 8.0x             L2 6%    97%
+              #0 ld.global.b32        2  256 B  64 8.0x                L2 6%    95%
                    uncoalesced, 8.0 times the sectors of its bytes: 4 B an access: no dimension of the
                    tile is contiguous in memory
              8 │     let s = shared_tensor(f32, [256]);
              9 │     copy_async(global_view(x, (256) : (1)), s);
-              #1 cp.async.cg.16       2   64 B   2 1.0x          0  L2 3%     2%
+              #1 cp.async.cg.16       2   64 B   2 1.0x          0     L2 3%     2%
                    64 asynchronous copies of threads were never waited for, and nothing reads the
                    bytes: leave the copies out, or wait for them
             10 │     commit();
               #2 commit()             2
             11 │     copy(column, global_view(y, (64) : (1)));
-              #3 st.global.b32        2  256 B   8 1.0x             L2 1%     1%
+              #3 st.global.b32        2  256 B   8 1.0x             issue 3%     3%
                  in all               8  576 B  74 4.1x          0
         "#]],
     );

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
+use hx_index::Symbol;
 use hx_tile::{
     Base, Control, Leaf, Op, OpKind, Origin, Rounds, Scope, Stmt, SyncOp, TensorId, TileProgram, View,
     emit_tile,
@@ -42,6 +43,8 @@ fn program(shape: [i64; 2]) -> TileProgram {
         body,
         ..TileProgram::default()
     };
+    // Rows begin at multiples of 16 bytes, so accesses are whole vectors.
+    program.facts.divisible(Symbol::Dim("k".into()), 16);
     each_op(&mut program.body, &mut 0, &mut |_, op| op.origin = Origin(op.id.0));
     program
 }
@@ -61,6 +64,7 @@ fn copies_move_in_rounds_of_what_the_registers_hold() {
           grid []
           param a: f32[m, k] : [k, 1] align 16
           param c: mut f16[m, k] : [k, 1] align 16
+          fact k % 16 == 0
           shared s: f32[100, 100]
           register x: f32[40, 100]
           register y: f32[25, 100]
