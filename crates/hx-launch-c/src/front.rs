@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use hx_codegen::LaunchParam;
 
 use crate::function::{Function, Own, scalar};
-use crate::header::{declared_columns, wrapped};
+use crate::text::{declared_columns, wrapped};
 
 /// The choice between the kernels of a launcher. Tensors are in row-major order without gaps.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,6 +5,7 @@ use hx_dtype::DType;
 
 use crate::front::FrontFunction;
 use crate::function::{Function, Own};
+use crate::text::{COLUMNS, declared_columns, wrapped};
 use crate::{LauncherRequest, prefix, word};
 
 /// The states of a launch. Several headers may be included together, and define them once.
@@ -171,9 +172,6 @@ fn log_words(function: &Function<'_>) -> Vec<String> {
     lines
 }
 
-/// The most columns of a line.
-const COLUMNS: usize = 110;
-
 /// Writes a comment. Lines that are too long are broken, and continue with an indentation.
 fn comment(text: &str) -> String {
     let text = text.replace("*/", "* /").replace("/*", "/ *");
@@ -199,28 +197,4 @@ fn comment(text: &str) -> String {
     }
     out.truncate(out.trim_end().len());
     out + " */\n"
-}
-
-/// Returns the columns of a function's declaration before its parameters.
-pub(super) fn declared_columns(name: &str) -> usize {
-    "enum hx_status (".len() + name.len()
-}
-
-/// Joins the parts of a list that begins after some columns, and breaks the line where it is too long.
-pub(super) fn wrapped(parts: &[String], columns: usize) -> String {
-    let (mut out, mut column) = (String::new(), columns);
-    for (at, part) in parts.iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-            if column + part.len() + 3 > COLUMNS {
-                out += "\n    ";
-                column = 4;
-            } else {
-                out.push(' ');
-            }
-        }
-        out += part;
-        column += part.len() + 2;
-    }
-    out
 }

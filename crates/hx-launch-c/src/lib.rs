@@ -17,6 +17,7 @@ mod header;
 mod source;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use front::{Front, FrontDim, Product};
 use hx_codegen::{LaunchDescription, identifier, is_keyword};

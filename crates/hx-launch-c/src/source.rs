@@ -12,7 +12,7 @@ use hx_tile::Requirement;
 use crate::expr::{BAD, Printer};
 use crate::front::FrontFunction;
 use crate::function::{Function, Own};
-use crate::header::{declared_columns, wrapped};
+use crate::text::{declared_columns, wrapped};
 use crate::{LauncherRequest, prefix};
 
 /// The common part, without the kernels. Its paragraphs are taken one by one.

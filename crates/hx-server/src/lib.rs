@@ -34,7 +34,10 @@ mod wire;
 
 use std::path::PathBuf;
 
+use hx_base::{SourceFile, TextSize};
+use hx_target::Target;
 use hx_worker::{Cache, WorkerCommand};
+use hx_workspace::Database;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_lsp::LspService;
 
@@ -52,12 +55,17 @@ pub struct Config {
     /// Number of threads for diagnostics; one more is left for questions. The default is the number of cores, at least two and at
     /// most four.
     pub readers: Option<usize>,
+    /// Describes the choice of a launch for hovers; `None` shows none. The surrounding process knows launches, the server does not.
+    pub choice: Option<ChoiceOfLaunch>,
 }
+
+/// Describes in Markdown which member of a family the launch runs whose kernel's name is at an offset; `None` if there is no such launch.
+pub type ChoiceOfLaunch = fn(&Database, SourceFile, TextSize, Target) -> Option<String>;
 
 impl Config {
     /// Makes a configuration with a worker and defaults.
     pub fn new(worker: WorkerCommand) -> Config {
-        Config { worker, cache: None, std_folder: None, readers: None }
+        Config { worker, cache: None, std_folder: None, readers: None, choice: None }
     }
 }
 

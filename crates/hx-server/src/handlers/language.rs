@@ -1,9 +1,7 @@
 //! Questions about a name: hovers, completion, places, names, calls.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
 
-use hx_base::interrupt::Until;
 use hx_base::{SourceFile, TextSize};
 use hx_ide::{Access, CallItem, Cancellable, DrawingStyle, Edit, FileRange, Symbol};
 use hx_layout::draw::{Ground, SvgStyle};
@@ -59,9 +57,8 @@ fn choice(
     at: TextSize,
     target: Target,
 ) -> Cancellable<Option<String>> {
-    let until = Until { stop: &AtomicBool::new(false), deadline: None };
-    let choice = hx_ide::catch(|| hx_driver::choice_at(&snapshot.db, file, at, target, until))?;
-    Ok(choice.map(|choice| choice.text(target)))
+    let Some(choice) = snapshot.shared.config.choice else { return Ok(None) };
+    hx_ide::catch(|| choice(&snapshot.db, file, at, target))
 }
 
 /// Returns the style of drawings in hovers: the background of the client's theme, white if it is unknown, and the width of a

@@ -1,8 +1,14 @@
 //! `hx lsp`: the language server on the standard streams.
 
+use std::sync::atomic::AtomicBool;
+
+use hx_base::interrupt::Until;
+use hx_base::{SourceFile, TextSize};
 use hx_server::Config;
+use hx_target::Target;
 use hx_worker::folders::cache_folder;
 use hx_worker::{Cache, WorkerCommand};
+use hx_workspace::Database;
 
 use crate::Exit;
 use crate::output::Output;
@@ -17,6 +23,7 @@ pub(crate) fn run(output: &Output) -> Exit {
     let config = Config {
         cache: cache.map(Cache::open),
         std_folder,
+        choice: Some(choice),
         ..Config::new(WorkerCommand::new(executable).arg("worker"))
     };
     match hx_server::serve_stdio(config) {
@@ -28,4 +35,10 @@ pub(crate) fn run(output: &Output) -> Exit {
             Exit::Environment
         }
     }
+}
+
+/// Describes the choice of a launch. A newer text or a withdrawn request ends it.
+fn choice(db: &Database, file: SourceFile, at: TextSize, target: Target) -> Option<String> {
+    let until = Until { stop: &AtomicBool::new(false), deadline: None };
+    hx_driver::choice_at(db, file, at, target, until).map(|choice| choice.text(target))
 }
