@@ -19,7 +19,7 @@ pub struct Considered {
     pub fit: Fit,
 }
 
-/// What a launch would take with a member.
+/// The time of a launch with a member, or the reason why the launch does not fit it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Fit {
     /// Microseconds by the cost model.
