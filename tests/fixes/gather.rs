@@ -129,13 +129,17 @@ fn of_book(page: &Path, all: &mut Vec<Program>) {
 }
 
 /// Adds the string literals of a Rust file that are programs: those with files (`//- /path`), those with an item of the
-/// language, and in `tests/bad_input` those that end with `;`, as the body of a kernel.
+/// language, and in `tests/bad_input` those that end with `;`, as the body of a kernel. A template of `format!`, which has `{{`, is no
+/// program.
 fn of_tests(file: &Path, all: &mut Vec<Program>) {
     for (line, text) in literals(&manual::read(file)) {
         let text = text.replace("$0", "");
         let has_item = text.lines().any(|line| {
             ["kernel ", "fn ", "test ", "main ", "const ", "bench "].iter().any(|word| line.starts_with(word))
         });
+        if text.contains("{{") {
+            continue;
+        }
         let files = if text.contains("//- /") {
             parts(&text)
         } else if has_item {

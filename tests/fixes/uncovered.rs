@@ -29,11 +29,6 @@ pub(super) const UNCOVERED: &[UncoveredMistake] = &[
         hides: "the tensor that is filled is not `mut`",
     },
     UncoveredMistake {
-        program: "crates/hx-compile/src/tests/pipelines.rs:315",
-        code: "HX0101",
-        hides: "the text is a template, whose `{slots}` is no value before it is filled in",
-    },
-    UncoveredMistake {
         program: "crates/hx-hir/src/tests/words.rs:188",
         code: "HX0202",
         hides: "the call lacks an argument",

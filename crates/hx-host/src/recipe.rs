@@ -15,6 +15,9 @@ use crate::random::{Seed, check_normal, check_uniform, normal_values, uniform_va
 use crate::stretch::for_each;
 use crate::tensor::{HostTensor, convert_bits};
 
+/// Integers of this width and more may be positions.
+const POSITION_BITS: u32 = 32;
+
 /// How the elements of a tensor are made.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recipe {
@@ -98,6 +101,26 @@ impl Recipe {
         check_uniform(dtype, low, high)?;
         element_count(shape)?;
         Ok(Recipe::new(shape, Draw::Uniform { dtype, low, high, seed }))
+    }
+
+    /// Describes the contents of a tensor that a kernel reads while it is timed: floats are standard normal, and integers of less than 32
+    /// bits uniform over all their values. Others are zero ([`Recipe::is_zero_input`]).
+    ///
+    /// # Errors
+    /// If the machine has no room for the shape.
+    pub fn of_input(dtype: DType, shape: &[usize], seed: Seed) -> HostResult<Recipe> {
+        if Recipe::is_zero_input(dtype) {
+            Recipe::full(dtype, shape, 0)
+        } else if dtype.is_float() {
+            Recipe::normal(dtype, shape, seed)
+        } else {
+            Recipe::uniform(dtype, shape, dtype.min_value(), dtype.max_value() + 1.0, seed)
+        }
+    }
+
+    /// Reports whether [`Recipe::of_input`] is zero: kernels use wide integers as positions, and the others are no numbers.
+    pub fn is_zero_input(dtype: DType) -> bool {
+        !dtype.is_float() && (!dtype.is_int() || dtype.bits() >= POSITION_BITS)
     }
 
     /// Describes a tensor whose elements all have these bits.

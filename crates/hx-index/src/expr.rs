@@ -139,6 +139,11 @@ impl Expr {
         }
     }
 
+    /// Returns the symbol, if the expression consists of just that symbol; `None` otherwise.
+    pub fn as_symbol(&self) -> Option<&Symbol> {
+        if let Atom::Symbol(symbol) = self.as_atom()? { Some(symbol) } else { None }
+    }
+
     /// Reports whether the number of terms and factors exceeds `limit`. The operands of atoms, such as the dividend of a
     /// quotient, count, too.
     pub fn is_larger_than(&self, limit: usize) -> bool {

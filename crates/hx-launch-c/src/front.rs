@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use hx_codegen::LaunchParam;
 
-use crate::function::{Function, Own, scalar};
+use crate::function::{Function, Own};
 use crate::text::{declared_columns, wrapped};
 
 /// The choice between the kernels of a launcher. Tensors are in row-major order without gaps.
@@ -89,12 +89,7 @@ impl<'a> FrontFunction<'a> {
 
     /// Returns the parameters in C: those of the kernels, the dimensions, and the stream.
     pub(super) fn parameters(&self) -> Vec<String> {
-        let own = self.own().iter().map(|Own { name, param }| match param {
-            LaunchParam::Tensor(tensor) if tensor.mutable => format!("void *{name}"),
-            LaunchParam::Tensor(_) => format!("const void *{name}"),
-            LaunchParam::Scalar { dtype, .. } => format!("{} {name}", scalar(*dtype).unwrap_or_default()),
-            LaunchParam::Symbol(_) | LaunchParam::TensorMap(_) | LaunchParam::Log { .. } => String::new(),
-        });
+        let own = self.own().iter().map(Own::declared);
         let dims = self.dims.iter().map(|name| format!("int64_t {name}"));
         own.chain(dims).chain(["void *stream".to_owned()]).collect()
     }

@@ -24,6 +24,19 @@ pub(super) struct Own<'a> {
     pub(super) param: &'a LaunchParam,
 }
 
+impl Own<'_> {
+    /// Returns the parameter as a function in C declares it.
+    pub(super) fn declared(&self) -> String {
+        let name = &self.name;
+        match self.param {
+            LaunchParam::Tensor(tensor) if tensor.mutable => format!("void *{name}"),
+            LaunchParam::Tensor(_) => format!("const void *{name}"),
+            LaunchParam::Scalar { dtype, .. } => format!("{} {name}", scalar(*dtype).unwrap_or_default()),
+            LaunchParam::Symbol(_) | LaunchParam::TensorMap(_) | LaunchParam::Log { .. } => String::new(),
+        }
+    }
+}
+
 /// Chooses the names of all functions and parameters.
 pub(super) fn functions<'a>(request: &LauncherRequest<'a>) -> Result<Vec<Function<'a>>, String> {
     let prefix = prefix(request.stem);
@@ -80,12 +93,7 @@ fn function(kernel: &BuiltKernel, name: String) -> Result<Function<'_>, String> 
 impl Function<'_> {
     /// Returns the parameters of the function in C: the kernel's own, the dimensions, the log if there is one, and the stream.
     pub(super) fn parameters(&self) -> Vec<String> {
-        let own = self.own.iter().map(|Own { name, param }| match param {
-            LaunchParam::Tensor(tensor) if tensor.mutable => format!("void *{name}"),
-            LaunchParam::Tensor(_) => format!("const void *{name}"),
-            LaunchParam::Scalar { dtype, .. } => format!("{} {name}", scalar(*dtype).unwrap_or_default()),
-            LaunchParam::Symbol(_) | LaunchParam::TensorMap(_) | LaunchParam::Log { .. } => String::new(),
-        });
+        let own = self.own.iter().map(Own::declared);
         let dims = self.dims.iter().map(|name| format!("int64_t {name}"));
         let log = self.log.iter().map(|(name, _)| format!("void *{name}"));
         own.chain(dims).chain(log).chain(["void *stream".to_owned()]).collect()

@@ -55,7 +55,7 @@ use code::Launched;
 use cuda::cuda_text;
 pub use data::DATA_TEXT;
 pub use direct::{DirectLaunch, DirectParam};
-use family::Adapt;
+use family::{Adapt, Closed};
 pub use family::{Choice, Considered, Fit, clear_choices, shown_member};
 use instance::Errors;
 pub use instance::grid_label;
@@ -323,10 +323,10 @@ impl<'a> Launcher<'a> {
         adapt: Adapt<'_, 'a>,
     ) -> Result<Option<Rc<Choice>>, LaunchError> {
         let kernel = find_kernel(self.db, request)?;
-        let closed = family::without_auto(self.db, kernel, request)?;
-        let mut prepared = bind::bind(self.db, kernel, &closed)?;
+        let closed = Closed::of(self.db, kernel, request)?;
+        let mut prepared = bind::bind(self.db, kernel, &closed.request)?;
         adapt(kernel, &mut prepared)?;
-        let choice = self.between(kernel, request, (&prepared, adapt))?;
+        let choice = self.between(kernel, &closed, (&prepared, adapt))?;
         Ok(choice.map(|(_, choice)| choice))
     }
 
@@ -361,8 +361,8 @@ impl<'a> Launcher<'a> {
         adapt: Adapt<'_, 'a>,
     ) -> Result<Chosen<'a>, LaunchError> {
         let db: &'a dyn Db = self.db;
-        let closed = family::without_auto(db, kernel, request)?;
-        let mut prepared = bind::bind(db, kernel, &closed)?;
+        let closed = Closed::of(db, kernel, request)?;
+        let mut prepared = bind::bind(db, kernel, &closed.request)?;
         adapt(kernel, &mut prepared)?;
         let stated = prepared.args.len();
         let remarks = match self.tuned {
@@ -370,11 +370,11 @@ impl<'a> Launcher<'a> {
             None => Vec::new(),
         };
         let is_tuned = prepared.args.len() > stated;
-        if !is_tuned && let Some(mut chosen) = self.of_family(kernel, request, (&prepared, adapt))? {
+        if !is_tuned && let Some(mut chosen) = self.of_family(kernel, &closed, (&prepared, adapt))? {
             chosen.remarks.splice(0..0, remarks);
             return Ok(chosen);
         }
-        self.instantiated(kernel, &closed, prepared, remarks)
+        self.instantiated(kernel, &closed.request, prepared, remarks)
     }
 
     /// Chooses the instance of a kernel whose arguments are bound.

@@ -93,8 +93,7 @@ pub struct Cuda {
 pub(crate) struct Choices {
     /// The folder in which choices are kept, if there is one.
     pub(crate) folder: Option<PathBuf>,
-    /// Whether the first launch of a shape measures the first members.
-    pub(crate) measures: bool,
+    pub(crate) by: Choosing,
 }
 
 /// A CUDA compiler that is searched for at its first use.
@@ -256,7 +255,7 @@ impl Cuda {
             cublaslt: find_cublaslt(&setup.search),
             choices: Choices {
                 folder: setup.cache.as_ref().map(|cache| cache.dir().to_owned()),
-                measures: setup.choosing == Choosing::FirstCall,
+                by: setup.choosing,
             },
             worker: Mutex::new(worker),
             warnings: Mutex::default(),

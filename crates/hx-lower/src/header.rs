@@ -278,8 +278,8 @@ impl<'db> Lowering<'db> {
             }
             let cond = hx_index::Cond::cmp(hx_index::CmpOp::Eq, rest, Expr::default(), &self.facts);
             self.output.require(Requirement { cond, text: format!("{extent} % {size} == 0") });
-            if let Some(symbol) = bare(extent) {
-                self.facts.divisible(symbol, size);
+            if let Some(symbol) = extent.as_symbol() {
+                self.facts.divisible(symbol.clone(), size);
             }
         }
         Ok(block)
@@ -461,7 +461,7 @@ impl<'db> Lowering<'db> {
                 // `x % d == 0`
                 if let HirExpr::Binary { op: BinaryOp::Arith(ArithOp::Rem), lhs: x, rhs: d } = &store[*lhs] {
                     let (x, d, zero) = (self.int(*x)?, self.int(*d)?, self.int(*rhs)?);
-                    match (bare(&x), d.as_const()) {
+                    match (x.as_symbol().cloned(), d.as_const()) {
                         (Some(symbol), Some(d)) if zero.is_zero() && d > 0 => facts.divisible(symbol, d),
                         (_, None) if zero.is_zero() => facts.exact(&x, &d),
                         _ => {}
@@ -512,19 +512,11 @@ fn first_of_auto(db: &dyn hx_hir::Db, kernel: Kernel<'_>, name: &Name) -> Option
     values.first().map(|first| Value::from_ct(&CtValue::from(*first)))
 }
 
-/// Returns the symbol if the expression consists of just that symbol; otherwise `None`.
-fn bare(x: &Expr) -> Option<Symbol> {
-    match x.as_atom()? {
-        hx_index::Atom::Symbol(s) => Some(s.clone()),
-        _ => None,
-    }
-}
-
 /// States `x <= bound` if `x` is one symbol plus a constant. If the new bound cannot be compared with a known one, the known
 /// one stays.
 fn at_most(facts: &mut Facts, x: &Expr, bound: &Expr) {
     let constant = Expr::constant(x.constant_term());
-    let Some(symbol) = bare(&(x.clone() - constant.clone())) else { return };
+    let Some(symbol) = (x.clone() - constant.clone()).as_symbol().cloned() else { return };
     let bound = bound.clone() - constant;
     // A bound by a later symbol could make proofs circular.
     if bound.symbols().iter().any(|s| *s >= symbol) {
@@ -543,7 +535,7 @@ fn at_most(facts: &mut Facts, x: &Expr, bound: &Expr) {
 /// States `x >= bound` if `x` is one symbol plus a constant; `bound` is replaced by its least value.
 fn at_least(facts: &mut Facts, x: &Expr, bound: &Expr) {
     let constant = x.constant_term();
-    let symbol = bare(&(x.clone() - Expr::constant(constant)));
+    let symbol = (x.clone() - Expr::constant(constant)).as_symbol().cloned();
     let (Some(symbol), Some(bound)) = (symbol, facts.range(bound).0) else { return };
     let bound = bound - constant;
     if facts.range(&Expr::symbol(symbol.clone())).0.is_none_or(|known| known < bound) {

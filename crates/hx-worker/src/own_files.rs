@@ -63,6 +63,26 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
+/// Removes the files of a folder that have an extension, and the folder if nothing else is in it. Does not follow links.
+///
+/// # Errors
+/// The file that could not be removed and the reason, as text.
+pub fn clear(folder: &Path, extension: &str) -> Result<(), String> {
+    if !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        let path = entry.path();
+        if is_file && path.extension().is_some_and(|found| found == extension) {
+            fs::remove_file(&path).map_err(|e| format!("`{}` cannot be removed: {e}", path.display()))?;
+        }
+    }
+    // This removes the folder only if it is empty, so other files stay.
+    let _ = fs::remove_dir(folder);
+    Ok(())
+}
+
 /// Returns the files of a folder whose names end with an extension, in the order of their names.
 ///
 /// # Errors

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use hx_base::SourceFile;
 use hx_compile::{Db, Instance, Known, forecast_of_launch, member_args, solved, tile_program};
 use hx_hir::{Item, Kernel, Member, family_of};
-use hx_index::{Atom, Expr, Symbol};
+use hx_index::Symbol;
 use hx_inspect::{EmitError, Overrides, Setup, kernels, stopped};
 use hx_launch::shown_member;
-use hx_launch_c::{Front, FrontDim, LauncherRequest, Product, launcher};
+use hx_launch_c::{Front, FrontDim, Product};
 use hx_lower::WrittenArg;
 use hx_tile::Param;
 
-use super::launcher::with_launch;
+use super::launcher::{text_of, with_launch};
 use super::{
     BuildKind, BuildRequest, Built, BuiltLauncher, check_names, checked_source, compiled, requested,
 };
@@ -128,16 +128,7 @@ pub fn build_family(
             .collect()
     });
     let front = Front { name: name.to_string(), dims, table, passed: passed.collect() };
-    let path = file.path(db);
-    let request = LauncherRequest {
-        stem,
-        file: path.rsplit(['/', '\\']).next().unwrap_or(path),
-        version: env!("CARGO_PKG_VERSION"),
-        target: setup.target,
-        kernels: &all,
-        front: Some(&front),
-    };
-    let text = launcher(&request).map_err(EmitError::Usage)?;
+    let text = text_of(db, file, (stem, setup.target), &all, Some(&front))?;
     Ok(BuiltLauncher { kernels: built, text })
 }
 
@@ -164,9 +155,9 @@ impl Entries {
                 out.extents.push(Vec::new());
                 continue;
             };
-            let extents = tensor.shape.iter().map(|extent| match (extent.as_const(), bare(extent)) {
+            let extents = tensor.shape.iter().map(|extent| match (extent.as_const(), extent.as_symbol()) {
                 (Some(number), _) => Ok(Product { number, dims: Vec::new() }),
-                (None, Some(Symbol::Dim(name))) => Ok(Product { number: 1, dims: vec![out.named(&name)] }),
+                (None, Some(Symbol::Dim(name))) => Ok(Product { number: 1, dims: vec![out.named(name)] }),
                 _ => Err(EmitError::Usage(format!(
                     "`{}` of `{}` has the extent `{extent}`; a chooser in C takes names and numbers only",
                     tensor.name,
@@ -226,11 +217,6 @@ impl Entries {
     }
 }
 
-/// Returns the symbol of an expression that is only that.
-fn bare(expr: &Expr) -> Option<Symbol> {
-    if let Atom::Symbol(symbol) = expr.as_atom()? { Some(symbol.clone()) } else { None }
-}
-
 /// Prepares a member; `None` if it lacks an argument of the request, or cannot be built.
 fn entrant<'db>(
     db: &'db dyn Db,
@@ -250,16 +236,16 @@ fn entrant<'db>(
     for (param, extents) in lowered.program.params.iter().zip(&entries.extents) {
         let Param::Tensor(tensor) = param else { continue };
         for (at, (extent, stride)) in tensor.shape.iter().zip(&tensor.stride).enumerate() {
-            if let (Some(symbol @ Symbol::Dim(_)), Some(value)) = (bare(extent), extents.get(at)) {
-                dims.insert(symbol, value.clone());
+            if let (Some(symbol @ Symbol::Dim(_)), Some(value)) = (extent.as_symbol(), extents.get(at)) {
+                dims.insert(symbol.clone(), value.clone());
             }
-            if let Some(symbol @ Symbol::Dim(_)) = bare(stride) {
+            if let Some(symbol @ Symbol::Dim(_)) = stride.as_symbol() {
                 let below = extents.iter().skip(at + 1);
                 let product = below.fold(Product { number: 1, dims: Vec::new() }, |all, one| Product {
                     number: all.number * one.number,
                     dims: [all.dims, one.dims.clone()].concat(),
                 });
-                dims.entry(symbol).or_insert(product);
+                dims.entry(symbol.clone()).or_insert(product);
             }
         }
     }

@@ -6,8 +6,9 @@ use hx_base::SourceFile;
 use hx_compile::{Db, Instance, thread_program, tile_program};
 use hx_hir::{kernel_signature, signature_names};
 use hx_inspect::{EmitError, Overrides, Setup, kernels, stopped};
-use hx_launch_c::{BuiltKernel, LaunchDim, LauncherRequest, LauncherText, launcher};
+use hx_launch_c::{BuiltKernel, Front, LaunchDim, LauncherRequest, LauncherText, launcher};
 use hx_lower::usual_units;
+use hx_target::Target;
 use hx_thread::{LogKind, Param};
 
 use super::{BuildKind, BuildRequest, Built, check_names, checked_source, compiled, requested};
@@ -60,17 +61,22 @@ pub fn build_launcher(
         all.push(with_launch(db, instance, &kernel)?);
         built.push(kernel);
     }
-    let path = file.path(db);
-    let request = LauncherRequest {
-        stem,
-        file: path.rsplit(['/', '\\']).next().unwrap_or(path),
-        version: env!("CARGO_PKG_VERSION"),
-        target: setup.target,
-        kernels: &all,
-        front: None,
-    };
-    let text = launcher(&request).map_err(EmitError::Usage)?;
+    let text = text_of(db, file, (stem, setup.target), &all, None)?;
     Ok(BuiltLauncher { kernels: built, text })
+}
+
+/// Writes the launcher of kernels of a file. `stem` is the name of both files without their extensions.
+pub(super) fn text_of(
+    db: &dyn Db,
+    file: SourceFile,
+    (stem, target): (&str, Target),
+    kernels: &[BuiltKernel],
+    front: Option<&Front>,
+) -> Result<LauncherText, EmitError> {
+    let path = file.path(db);
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let request = LauncherRequest { stem, file, version: env!("CARGO_PKG_VERSION"), target, kernels, front };
+    launcher(&request).map_err(EmitError::Usage)
 }
 
 /// Returns a built kernel with the description of its launches.

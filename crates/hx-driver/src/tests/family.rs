@@ -133,10 +133,11 @@ fn a_choice_is_kept() {
     );
 }
 
-/// Runs a test of a kernel with the header `<…>` and the clause, and compares what it prints, remarks and reports.
-fn check_auto(header: &str, clause: &str, call: &str, want: Expect) {
+/// Runs a test of a kernel with the header `<…>` and the clause, whose `x` has the layout `of_x`, and compares what it prints, remarks and
+/// reports.
+fn check_auto((header, of_x): (&str, &str), clause: &str, call: &str, want: &Expect) {
     let source = format!(
-        "kernel moved<{header}>(x: f32[n], y: mut f32[n]) where n % B == 0 {clause} grid [n / B] threads 32 {{
+        "kernel moved<{header}>(x: f32[n]{of_x}, y: mut f32[n]) where n % B == 0 {clause} grid [n / B] threads 32 {{
     copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
     if block_idx == 0 {{ print(B); }}
 }}
@@ -147,48 +148,25 @@ test \"t\" {{ let x = ones(f32, [1048576]); let y = empty(f32, [1048576]); {call
     want.assert_eq(&told(&db, file, &TestOptions::default()));
 }
 
+/// The header leaves the parameter open, or the launch does. A layout that is `auto` is no choice of a launch.
 #[test]
 fn a_parameter_that_is_auto_takes_the_fastest_value_of_its_axis() {
-    check_auto(
-        "B: int = auto",
-        "tune B in [64, 1024, 96]",
-        "moved(x, y);",
-        expect![[r#"
-            | moved block [0]: B = 1024
-            `moved` runs as `moved<B = 1024>`, 1.9 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 2.6 µs
-            passed
-        "#]],
-    );
-    check_auto(
-        "B: int = auto",
-        "tune B in [64, 1024]",
-        "moved<B = 64>(x, y);",
-        expect![[r#"
-        | moved block [0]: B = 64
+    let want = expect![[r#"
+        | moved block [0]: B = 1024
+        `moved` runs as `moved<B = 1024>`, 1.9 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 2.6 µs
         passed
-    "#]],
-    );
-}
-
-#[test]
-fn a_launch_leaves_a_parameter_open() {
+    "#]];
+    let axis = "tune B in [64, 1024, 96]";
+    check_auto(("B: int = auto", ""), axis, "moved(x, y);", &want);
+    check_auto(("B = 64", ""), axis, "moved<B = auto>(x, y);", &want);
+    check_auto(("B = 64, W: layout", " : W"), axis, "moved<B = auto, W = auto>(x, y);", &want);
     check_auto(
-        "B = 64",
-        "tune B in [64, 1024]",
-        "moved<B = auto>(x, y);",
-        expect![[r#"
-            | moved block [0]: B = 1024
-            `moved` runs as `moved<B = 1024>`, 1.9 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 2.6 µs
+        ("B: int = auto", ""),
+        axis,
+        "moved<B = 64>(x, y);",
+        &expect![[r#"
+            | moved block [0]: B = 64
             passed
-        "#]],
-    );
-    check_auto(
-        "B = 64",
-        "",
-        "moved<B = auto>(x, y);",
-        expect![[r#"
-            HX0203 `auto`: `auto` has no values for `B` to choose from
-              help: list them in the header of `moved`: `tune B in […]`
         "#]],
     );
 }
@@ -196,10 +174,19 @@ fn a_launch_leaves_a_parameter_open() {
 #[test]
 fn auto_without_values_is_an_error() {
     check_auto(
-        "B: int = auto",
+        ("B = 64", ""),
+        "",
+        "moved<B = auto>(x, y);",
+        &expect![[r#"
+            HX0203 `auto`: `auto` has no values for `B` to choose from
+              help: list them in the header of `moved`: `tune B in […]`
+        "#]],
+    );
+    check_auto(
+        ("B: int = auto", ""),
         "",
         "moved(x, y);",
-        expect![[r#"
+        &expect![[r#"
             HX0228 `B`: `auto` has no values for `B` to choose from
               help: list them after the parameters: `tune B in […]`
         "#]],

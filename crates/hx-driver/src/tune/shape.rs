@@ -7,7 +7,8 @@ use hx_compile::{Db, Instance, tile_program};
 use hx_dtype::DType;
 use hx_hir::{Expr, Item, Kernel, Literal, Name, TypeRef, kernel_signature, signature_names};
 use hx_host::device::{LaunchArg, LaunchError};
-use hx_host::random::{Seed, full, randn, uniform};
+use hx_host::random::Seed;
+use hx_host::recipe::Recipe;
 use hx_host::{HostError, HostResult, Tensor, Value};
 use hx_index::Symbol;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
@@ -18,8 +19,6 @@ use hx_inspect::{Overrides, parse_override, stopped_at};
 
 /// The seed of the tensors' contents. Every run and every candidate gets the same contents.
 const SEED: u64 = 17;
-/// Integers of this width and more are filled with zeros, because kernels use them as positions.
-const POSITION_BITS: u32 = 32;
 
 /// The dimensions and arguments that a launch of one kernel fixes, checked against the kernel's header.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -171,7 +170,7 @@ impl Inputs {
     }
 }
 
-/// Makes the arguments of a launch: floats are standard normal, integers of less than [`POSITION_BITS`] bits uniform, other
+/// Makes the arguments of a launch: floats are standard normal, integers of less than 32 bits uniform, other
 /// integers and tensors that the kernel writes zero. If `empty`, all are zero, for launches that do not run.
 ///
 /// # Errors
@@ -206,15 +205,13 @@ pub(crate) fn inputs<'db>(
                     })
                 };
                 let shape = tensor.shape.iter().map(extent).collect::<Result<Vec<_>, _>>()?;
-                let fill = if tensor.mutable { Fill::Zeros } else { Fill::of(tensor.dtype) };
                 if tensor.mutable {
                     out.written.push(at);
-                } else if fill == Fill::Zeros {
+                } else if Recipe::is_zero_input(tensor.dtype) {
                     out.zeros.push(tensor.name.clone());
                 }
                 let order = order(db, kernel, at, shape.len());
-                let fill = if empty { Fill::Zeros } else { fill };
-                let made = filled(tensor.dtype, &shape, &order, fill, at as u64);
+                let made = filled(tensor.dtype, &shape, &order, tensor.mutable || empty, at as u64);
                 Value::Tensor(made.map_err(LaunchError::call)?)
             }
         };
@@ -232,26 +229,6 @@ fn number(name: &str, given: Option<&CtValue>) -> HostResult<Value> {
             Err(HostError::ty(format!("found `{name}={other}`, the parameter `{name}` is a number")))
         }
         None => Err(HostError::call(format!("the parameter `{name}` has no value"))),
-    }
-}
-
-/// The contents of a tensor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fill {
-    Normal,
-    Uniform,
-    Zeros,
-}
-
-impl Fill {
-    fn of(dtype: DType) -> Fill {
-        if dtype.is_float() {
-            Fill::Normal
-        } else if dtype.is_int() && dtype.bits() < POSITION_BITS {
-            Fill::Uniform
-        } else {
-            Fill::Zeros
-        }
     }
 }
 
@@ -275,18 +252,17 @@ fn order<'db>(db: &'db dyn Db, kernel: Kernel<'db>, param: usize, rank: usize) -
     order
 }
 
-/// Makes a tensor whose axes lie in memory in this order, slowest first.
-fn filled(dtype: DType, shape: &[usize], order: &[usize], fill: Fill, stream: u64) -> HostResult<Tensor> {
-    let seed = Seed { seed: SEED, stream };
+/// Makes a tensor whose axes lie in memory in this order, slowest first: of zeros, or with contents for a kernel that reads it.
+fn filled(dtype: DType, shape: &[usize], order: &[usize], is_zero: bool, stream: u64) -> HostResult<Tensor> {
     let stored: Vec<usize> = order.iter().map(|axis| shape[*axis]).collect();
-    let host = match fill {
-        Fill::Normal => randn(dtype, &stored, seed),
-        Fill::Uniform => uniform(dtype, &stored, dtype.min_value(), dtype.max_value() + 1.0, seed),
-        Fill::Zeros => full(dtype, &stored, 0.0),
-    }?;
+    let recipe = if is_zero {
+        Recipe::full(dtype, &stored, 0)
+    } else {
+        Recipe::of_input(dtype, &stored, Seed { seed: SEED, stream })
+    };
     let mut back = vec![0; order.len()];
     order.iter().enumerate().for_each(|(at, axis)| back[*axis] = at);
-    let tensor = Tensor::from_host(host);
+    let tensor = Tensor::from_recipe(recipe?);
     if order.iter().copied().eq(0..order.len()) { Ok(tensor) } else { tensor.permute(&back) }
 }
 

@@ -132,21 +132,7 @@ impl Store {
     /// # Errors
     /// The file that could not be removed and the reason, as text.
     pub(crate) fn clear(cache: &Path) -> Result<(), String> {
-        let folder = cache.join(FOLDER);
-        if !std::fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
-            return Ok(());
-        }
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            let path = entry.path();
-            if is_file && path.extension().is_some_and(|found| found == EXTENSION) {
-                let removed = std::fs::remove_file(&path);
-                removed.map_err(|e| format!("`{}` cannot be removed: {e}", path.display()))?;
-            }
-        }
-        // This removes the folder only if it is empty, so other files stay.
-        let _ = std::fs::remove_dir(&folder);
-        Ok(())
+        own_files::clear(&cache.join(FOLDER), EXTENSION)
     }
 }
 

@@ -48,14 +48,14 @@ impl<'a> Launcher<'a> {
     pub(super) fn of_family(
         &self,
         kernel: Kernel<'a>,
-        request: &LaunchRequest,
+        closed: &Closed,
         (prepared, adapt): (&Prepared, Adapt<'_, 'a>),
     ) -> Result<Option<Chosen<'a>>, LaunchError> {
-        let Some((members, choice)) = self.between(kernel, request, (prepared, adapt))? else {
+        let Some((members, choice)) = self.between(kernel, closed, (prepared, adapt))? else {
             return Ok(None);
         };
         let Some(first) = choice.first() else { return Ok(None) };
-        let (member, request) = self.of_member(&members[first.index], request)?;
+        let (member, request) = self.of_member(&members[first.index], &closed.request)?;
         let mut chosen = self.single(member, &request, adapt)?;
         chosen.remarks.push(choice.remark(kernel.name(self.db)));
         Ok(Some(chosen))
@@ -68,30 +68,28 @@ impl<'a> Launcher<'a> {
     pub(super) fn between(
         &self,
         kernel: Kernel<'a>,
-        request: &LaunchRequest,
+        closed: &Closed,
         bound: (&Prepared, Adapt<'_, 'a>),
     ) -> Result<Option<Between>, LaunchError> {
-        let members = self.open(kernel, request);
-        if members.is_empty() || request.candidate.is_some() {
+        let members = self.members_of(kernel, closed);
+        if members.is_empty() || closed.request.candidate.is_some() {
             return Ok(None);
         }
-        let choice = self.choice_of((kernel, &members), request, bound)?;
+        let choice = self.choice_of((kernel, &members), closed, bound)?;
         Ok(Some((members, choice)))
     }
 
     /// Returns the members that a launch leaves open: those of the kernel's family, unless the launch states a parameter that decides
     /// between them; then the kernel with the values of each parameter that the launch gives as `auto`.
-    fn open(&self, kernel: Kernel<'a>, request: &LaunchRequest) -> Vec<Member> {
+    fn members_of(&self, kernel: Kernel<'a>, Closed { request, open }: &Closed) -> Vec<Member> {
         let db: &'a dyn Db = self.db;
         let family: &Family = family_of(db, kernel);
-        let is_auto = |(_, value): &&(Name, Value)| matches!(value, Value::Auto);
-        let is_decided = request.generics.iter().any(|of| !is_auto(&of) && family.decided.contains(&of.0));
+        let is_decided = request.generics.iter().any(|(name, _)| family.decided.contains(name));
         if !family.members.is_empty() && !is_decided {
             return family.members.clone();
         }
-        let asked: Vec<&Name> = request.generics.iter().filter(is_auto).map(|(name, _)| name).collect();
-        let axes = tune_types(db, kernel).axes.iter().filter(|(name, _)| asked.contains(&name));
-        let axes: Vec<_> = axes.collect();
+        let axes: Vec<_> =
+            tune_types(db, kernel).axes.iter().filter(|(name, _)| open.contains(name)).collect();
         if axes.is_empty() {
             return Vec::new();
         }
@@ -107,26 +105,20 @@ impl<'a> Launcher<'a> {
     fn choice_of(
         &self,
         (kernel, members): (Kernel<'a>, &[Member]),
-        request: &LaunchRequest,
+        Closed { request, open }: &Closed,
         (prepared, adapt): (&Prepared, Adapt<'_, 'a>),
     ) -> Result<Rc<Choice>, LaunchError> {
         let Prepared { args, dims, params, align, .. } = prepared;
         let int = |param: &BoundParam| if let BoundParam::Int(value) = param { Some(*value) } else { None };
         let ints: Vec<i64> = params.iter().filter_map(int).collect();
-        let open: Vec<&Name> = request
-            .generics
-            .iter()
-            .filter(|(_, of)| matches!(of, Value::Auto))
-            .map(|(name, _)| name)
-            .collect();
-        let key = format!("{:?}", (&request.kernel, args, dims, &ints, align, &open));
+        let key = format!("{:?}", (&request.kernel, args, dims, &ints, align, open));
         if let Some(known) = self.members.borrow().get(&key) {
             return Ok(Rc::clone(known));
         }
         let choice = match self.machine {
             Machine::Gpu(gpu) => {
                 let args: Vec<String> = args.iter().map(|(name, value)| self.named(name, value)).collect();
-                let launch = format!("{:?}", (self.path_of(kernel), args, dims, &ints, align, &open));
+                let launch = format!("{:?}", (self.path_of(kernel), args, dims, &ints, align, open));
                 self.choice_on(gpu, (kernel, members), request, (&launch, adapt))?
             }
             _ => self.estimated(members, request, adapt)?,
@@ -147,10 +139,7 @@ impl<'a> Launcher<'a> {
         let key = self.key(gpu, (kernel, members), launch);
         let kept = gpu.cuda.choices.folder.as_deref().and_then(|folder| kept::read(folder, &key));
         let kept = kept.filter(|choice| choice.is_of(members.len()));
-        let measures = match self.choosing {
-            Some(choosing) => choosing == Choosing::FirstCall,
-            None => gpu.cuda.choices.measures,
-        };
+        let measures = self.choosing.unwrap_or(gpu.cuda.choices.by) == Choosing::FirstCall;
         if let Some(choice) = kept.clone().filter(|choice| choice.is_measured() || !measures) {
             return Ok(choice);
         }
@@ -158,12 +147,15 @@ impl<'a> Launcher<'a> {
             Some(choice) => choice,
             None => self.estimated(members, request, adapt)?,
         };
-        let choice = if measures {
-            let launch_of =
-                |index: usize| self.of_member(&members[index], request).map(|(_, request)| request);
-            self.measured(gpu, estimated, &launch_of)?
-        } else {
-            estimated
+        let launch_of = |index: usize| self.of_member(&members[index], request).map(|(_, request)| request);
+        let measured = if measures { self.measured(gpu, &estimated, &launch_of) } else { Ok(None) };
+        let choice = match measured {
+            Ok(measured) => measured.unwrap_or(estimated),
+            Err(error) => {
+                let text = format!("the members of `{}` were not measured", kernel.name(self.db));
+                gpu.cuda.warn([format!("{text}: {}", reason(error))]);
+                estimated
+            }
         };
         if let Some(folder) = &gpu.cuda.choices.folder {
             gpu.cuda.warn(kept::write(folder, &key, &choice).err());
@@ -224,10 +216,9 @@ impl<'a> Launcher<'a> {
         request: &LaunchRequest,
     ) -> Result<(Kernel<'a>, LaunchRequest), LaunchError> {
         let own = member_args(member).into_iter().map(|(name, value)| (name, host_value(&value)));
-        let stated = request.generics.iter().filter(|(_, value)| !matches!(value, Value::Auto)).cloned();
         let request = LaunchRequest {
             kernel: member.kernel.clone(),
-            generics: stated.chain(own).collect(),
+            generics: request.generics.iter().cloned().chain(own).collect(),
             ..request.clone()
         };
         Ok((find_kernel(self.db, &request)?, request))
@@ -275,36 +266,44 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// Returns a launch without the arguments that are `auto`, for which the family or the `tune` clause has values. A layout may be `auto`.
-///
-/// # Errors
-/// If a parameter that is `auto` has no values to choose from.
-pub(super) fn without_auto<'db>(
-    db: &'db dyn Db,
-    kernel: Kernel<'db>,
-    request: &LaunchRequest,
-) -> Result<LaunchRequest, LaunchError> {
-    let types = signature_types(db, Item::Kernel(kernel));
-    let generics = &kernel_signature(db, kernel).generics;
-    let mut left = Vec::new();
-    for (at, (name, value)) in request.generics.iter().enumerate() {
-        let index = generics.iter().position(|generic| generic.name == *name);
-        let is_layout = index.is_some_and(|index| matches!(types.generics.get(index), Some(Ty::Layout(_))));
-        if !matches!(value, Value::Auto) || is_layout || index.is_none() {
-            left.push((name.clone(), value.clone()));
-            continue;
+/// A launch without the parameters that it leaves open.
+pub(super) struct Closed {
+    pub(super) request: LaunchRequest,
+    /// The parameters that the launch gives as `auto`, for which the family or the `tune` clause has values.
+    open: Vec<Name>,
+}
+
+impl Closed {
+    /// Takes the parameters that a launch leaves open out of it. A layout that is `auto` stays: the compiler chooses it.
+    ///
+    /// # Errors
+    /// If a parameter that is `auto` has no values to choose from.
+    pub(super) fn of<'db>(
+        db: &'db dyn Db,
+        kernel: Kernel<'db>,
+        request: &LaunchRequest,
+    ) -> Result<Closed, LaunchError> {
+        let types = signature_types(db, Item::Kernel(kernel));
+        let generics = &kernel_signature(db, kernel).generics;
+        let mut closed = Closed { request: request.clone(), open: Vec::new() };
+        for (at, (name, value)) in request.generics.iter().enumerate() {
+            let index = generics.iter().position(|generic| generic.name == *name);
+            let kind = index.and_then(|index| types.generics.get(index));
+            if !matches!(value, Value::Auto) || kind.is_none_or(|kind| matches!(kind, Ty::Layout(_))) {
+                continue;
+            }
+            let has_axis = tune_types(db, kernel).axes.iter().any(|(axis, _)| axis == name);
+            if !has_axis && !family_of(db, kernel).decided.contains(name) {
+                let message = format!("`auto` has no values for `{name}` to choose from");
+                let help = format!("list them in the header of `{}`: `tune {name} in […]`", kernel.name(db));
+                let error = Box::new(HostError::new(&codes::TYPE_MISMATCH, message).help(help));
+                return Err(LaunchError::Refused { error, place: LaunchPlace::Generic(at) });
+            }
+            closed.open.push(name.clone());
         }
-        let has_values = tune_types(db, kernel).axes.iter().any(|(axis, _)| axis == name)
-            || family_of(db, kernel).decided.contains(name);
-        if !has_values {
-            let message = format!("`auto` has no values for `{name}` to choose from");
-            let error = HostError::new(&codes::TYPE_MISMATCH, message);
-            let error =
-                error.help(format!("list them in the header of `{}`: `tune {name} in […]`", kernel.name(db)));
-            return Err(LaunchError::Refused { error: Box::new(error), place: LaunchPlace::Generic(at) });
-        }
+        closed.request.generics.retain(|(name, _)| !closed.open.contains(name));
+        Ok(closed)
     }
-    Ok(LaunchRequest { generics: left, ..request.clone() })
 }
 
 /// Formats a member as `gemm_split<BN = 128>`.

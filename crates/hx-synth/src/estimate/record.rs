@@ -11,7 +11,7 @@ use hx_tile::{
 };
 
 use crate::access::is_packed;
-use crate::checks::size::Together;
+use crate::checks::size::{Together, registers_of_a_thread};
 use crate::constraints::component::UNKNOWN_TRIPS;
 use crate::cost::{self, warps, warps_per_unit};
 
@@ -25,6 +25,8 @@ pub(crate) fn costs(program: &TileProgram, solution: &Solution) -> BTreeMap<OpId
 
 /// The widest access of a thread to global memory.
 const VECTOR_BITS: i64 = 128;
+/// The registers of a thread with which each address is computed behind the one before. Producers with 40 were measured, no others.
+const FEW_REGISTERS: i64 = 64;
 
 struct Recorder<'p> {
     program: &'p TileProgram,
@@ -54,9 +56,7 @@ impl Recorder<'_> {
                 let cost = self.copy(&atomic.memory, choice, threads);
                 Cost { threads: cost.threads + cost.latency, latency: 0.0, ..cost }
             }
-            (OpKind::CopyAsync { src, .. }, Some(Choice::Copy(choice))) => {
-                self.asynchronous(src, choice, threads)
-            }
+            (OpKind::CopyAsync { src, .. }, Some(Choice::Copy(choice))) => self.asynchronous(src, choice, op),
             (
                 OpKind::CopyAsync { src: view, .. } | OpKind::Store { src: view, .. },
                 Some(Choice::Bulk(bulk)),
@@ -204,8 +204,8 @@ impl Recorder<'_> {
     }
 
     /// Returns the cost of a copy from global to shared memory whose threads each bring an own part.
-    fn asynchronous(&self, memory: &View, choice: &CopyChoice, threads: u32) -> Cost {
-        let target = self.program.target;
+    fn asynchronous(&self, memory: &View, choice: &CopyChoice, op: &Op) -> Cost {
+        let (target, threads) = (self.program.target, self.program.threads_of(op));
         let row = choice.row;
         let instructions = choice.memory.mode(2).size() as f64 * warps(target, threads);
         let mut resources = ResourceCycles::default();
@@ -214,7 +214,9 @@ impl Recorder<'_> {
         resources[Resource::Global] = self.sectors(memory, choice, threads) * instructions;
         let addresses = self.addresses(memory, choice, threads);
         resources[Resource::Issue] += addresses;
-        let alone = if addresses > 0.0 {
+        let registers = registers_of_a_thread(self.program, &self.solution.role_registers, op.scope);
+        // A thread with more registers computes several addresses at once.
+        let alone = if addresses > 0.0 && registers <= FEW_REGISTERS {
             target.costs().address_latency * choice.memory.mode(2).size() as f64
         } else {
             0.0

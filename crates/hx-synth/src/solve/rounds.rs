@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use hx_index::Expr;
 use hx_tile::{Base, Passage, ScopeId, Stmt, TileProgram, View, ViewMode};
 
+use crate::access::global;
 use crate::choices::roles::role_registers;
 use crate::edits::{Chunks, Cut, Edits};
 
@@ -15,6 +16,8 @@ use crate::edits::{Chunks, Cut, Edits};
 const MOST: i64 = 64;
 /// The 32-bit registers of the widest access, which has 16 bytes.
 const VECTOR: i64 = 4;
+/// The bits of that access.
+const VECTOR_BITS: i64 = 32 * VECTOR;
 /// Limit on the accesses of each thread to the tile of one copy. Each has an address and a condition of its own, which take registers, too:
 /// at odd strides a tile of 128 by 64 elements of 16 bits has 64 accesses in 32 registers, and its conditions spill 3 KB.
 const ACCESSES: i64 = 16;
@@ -51,7 +54,7 @@ fn chunks(program: &TileProgram, roles: &BTreeMap<ScopeId, u32>, passage: &Passa
     let most = registers_of_copy(program, roles, passage.load.scope);
     let bits = |tensor| i64::from(program.tensor(tensor).dtype.bits());
     let bits = bits(passage.tile) + passage.cast.map_or(0, |_| bits(passage.stored));
-    let accessed = ACCESSES * threads * elements_at_once(program, passage);
+    let accessed = (ACCESSES * threads).saturating_mul(elements_at_once(program, passage));
     let held = |registers: i64| (registers * 32 / bits * threads).min(accessed);
     let size: i64 = shape.iter().product();
     if size <= held(most) {
@@ -63,18 +66,14 @@ fn chunks(program: &TileProgram, roles: &BTreeMap<ScopeId, u32>, passage: &Passa
     Some(Chunks { shape: chunk, count, registers })
 }
 
-/// Returns the elements of an access that the strides and the address of the copy's tensors in global memory allow, in 16 bytes at most.
+/// Returns the elements of an access that the alignment of the copy's views of global memory allows, in 16 bytes at most.
 fn elements_at_once(program: &TileProgram, passage: &Passage<'_>) -> i64 {
     let of = |view: &View| {
-        let Base::Global(id) = view.base else { return None };
-        let param = program.tensor_param(id)?;
-        let bits = i64::from(param.dtype.bits());
-        let strides = param.stride.iter().filter(|stride| !matches!(stride.as_const(), Some(0 | 1)));
-        let bytes = strides.map(|stride| program.facts.divisor(&stride.clone().scale(bits)) / 8);
-        let least = bytes.chain([i64::from(param.align)]).min()?.clamp(1, 16);
-        Some((least * 8 / bits).max(1))
+        let param = global::param_of(program, view)?;
+        let vector = VECTOR_BITS / i64::from(param.dtype.bits());
+        Some(global::alignment(program, view, param).elements.min(vector))
     };
-    [passage.from, passage.to].into_iter().filter_map(of).min().unwrap_or(16)
+    [passage.from, passage.to].into_iter().filter_map(of).min().unwrap_or(i64::MAX)
 }
 
 /// Returns the 32-bit registers of each thread of a scope that the tile of a copy may take.

@@ -23,28 +23,27 @@ const NEAR: f64 = 1.5;
 const FIXED: f64 = 2.0;
 /// A few runs of each member. The cost model has left out the slow ones.
 const PLAN: TimePlan = TimePlan { warmup: 2, warmup_ms: 20, repeats: 15, budget_ms: 200, flush_l2: true };
-/// Integers of this width and more are zero, because kernels use them as positions.
-const POSITION_BITS: u32 = 32;
 /// The seed of random contents.
 const SEED: u64 = 17;
 
 impl Launcher<'_> {
-    /// Measures the members with the shortest estimates. `requests` has the launch of each member, by its position in the family.
+    /// Measures the members with the shortest estimates; `None` if there is only one. `launch_of` returns the launch of a member by its
+    /// position in the family.
     ///
     /// # Errors
     /// If a member cannot be compiled or fails while it runs.
     pub(super) fn measured(
         &self,
         gpu: &Gpu,
-        choice: Choice,
+        choice: &Choice,
         launch_of: &dyn Fn(usize) -> Result<LaunchRequest, LaunchError>,
-    ) -> Result<Choice, LaunchError> {
+    ) -> Result<Option<Choice>, LaunchError> {
         let near = choice.first().and_then(Considered::micros).unwrap_or(0.0) * NEAR + FIXED;
         let is_near = |member: &&Considered| member.micros().is_some_and(|micros| micros <= near);
         let few: Vec<usize> =
             choice.fitting().filter(is_near).take(MOST).map(|member| member.index).collect();
         if few.len() < 2 {
-            return Ok(choice);
+            return Ok(None);
         }
         let mut works = Vec::new();
         for index in &few {
@@ -52,27 +51,27 @@ impl Launcher<'_> {
             let request = LaunchRequest { candidate: Some(0), ..launch_of(*index)? };
             works.push(vec![Step::Launch(with_contents(request).map_err(LaunchError::call)?)]);
         }
+        let timed = Launcher::new(self.db, self.machine, self.until);
+        let timed = timed.timed(Timing { plan: PLAN, ..Timing::default() });
         let mut sources = Vec::new();
         for step in works.iter().flatten() {
             if let Step::Launch(request) = step {
-                sources.push(cuda_text(self.db, self.chosen(request)?.checked)?);
+                sources.push(cuda_text(self.db, timed.chosen(request)?.checked)?);
             }
         }
         self.compile_all(&gpu.cuda, &sources);
-        let timed = Launcher::new(self.db, self.machine, self.until);
-        let timed = timed.timed(Timing { plan: PLAN, ..Timing::default() });
         let mut memory = Memory::default();
         let times = timed.time_on_gpu(gpu, &works, &mut memory);
         self.release(gpu, memory)?;
         let times = times?;
-        let mut members = choice.members;
+        let mut members = choice.members.clone();
         for member in &mut members {
             let at = few.iter().position(|index| *index == member.index);
             if let (Some(times), Fit::Estimated(estimate)) = (at.and_then(|at| times.get(at)), &member.fit) {
                 member.fit = Fit::Measured { micros: times.median, estimate: *estimate };
             }
         }
-        Ok(Choice::of(members))
+        Ok(Some(Choice::of(members)))
     }
 }
 
@@ -93,14 +92,6 @@ fn with_contents(request: LaunchRequest) -> HostResult<LaunchRequest> {
 
 /// Makes a tensor of the same type, shape and strides. A product of random numbers takes more power, and so more time, than one of zeros.
 fn like(tensor: &Tensor, stream: u64) -> HostResult<Tensor> {
-    let (dtype, span) = (tensor.dtype(), [tensor.span().len()]);
-    let seed = Seed { seed: SEED, stream };
-    let recipe = if dtype.is_float() {
-        Recipe::normal(dtype, &span, seed)?
-    } else if dtype.bits() < POSITION_BITS {
-        Recipe::uniform(dtype, &span, dtype.min_value(), dtype.max_value() + 1.0, seed)?
-    } else {
-        Recipe::full(dtype, &span, 0)?
-    };
-    tensor.made_anew(recipe)
+    let span = [tensor.span().len()];
+    tensor.made_anew(Recipe::of_input(tensor.dtype(), &span, Seed { seed: SEED, stream })?)
 }

@@ -1,8 +1,6 @@
 //! Choices on disk, one file for each device, family and launch: a later process takes the member at once, and what was measured
 //! stays known.
 
-#![allow(clippy::disallowed_methods, reason = "the cache folder is on disk")]
-
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -51,16 +49,7 @@ pub(super) fn write(cache: &Path, key: &str, choice: &Choice) -> Result<(), Stri
 /// # Errors
 /// The file that could not be removed and the reason, as text.
 pub fn clear_choices(cache: &Path) -> Result<(), String> {
-    let folder = cache.join(FOLDER);
-    if !std::fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
-        return Ok(());
-    }
-    for path in own_files::with_extension(&folder, EXTENSION).unwrap_or_default() {
-        std::fs::remove_file(&path).map_err(|e| format!("`{}` cannot be removed: {e}", path.display()))?;
-    }
-    // This removes the folder only if it is empty, so other files stay.
-    let _ = std::fs::remove_dir(&folder);
-    Ok(())
+    own_files::clear(&cache.join(FOLDER), EXTENSION)
 }
 
 #[cfg(test)]
@@ -79,6 +68,5 @@ mod tests {
         assert_eq!(read(folder.path(), "two"), None);
         clear_choices(folder.path()).expect("removed");
         assert_eq!(read(folder.path(), "one"), None);
-        assert!(!folder.path().join("choices").exists());
     }
 }
