@@ -159,7 +159,7 @@ fn a_parameter_that_is_auto_takes_the_fastest_value_of_its_axis() {
     let axis = "tune B in [64, 1024, 96]";
     check_auto(("B: int = auto", ""), axis, "moved(x, y);", &want);
     check_auto(("B = 64", ""), axis, "moved<B = auto>(x, y);", &want);
-    check_auto(("B = 64, W: layout", " : W"), axis, "moved<B = auto, W = auto>(x, y);", &want);
+    check_auto(("B = 64, W: layout = auto", " : W"), axis, "moved<B = auto, W = auto>(x, y);", &want);
     check_auto(
         ("B: int = auto", ""),
         axis,
