@@ -140,7 +140,7 @@ fn setup(
     })
 }
 
-/// As [`setup`], with the choice of members that a flag asks for.
+/// As [`setup()`], with the choice of members that a flag asks for.
 fn setup_choosing(
     choosing: ChoosingArgs,
     device: (Option<DeviceChoice>, &TargetArgs),
