@@ -2,6 +2,7 @@
 
 use std::activations::{gelu, identity, relu};
 use std::gemm_any::gemm_any;
+use std::gemm_skinny::gemm_skinny;
 use std::gemm_split::{gemm_any_split, gemm_split, gemm_swapped_split};
 use std::tiles::grouped;
 
@@ -116,6 +117,8 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_swapped<BM = 32, BN = 128>,
     gemm_swapped<BM = 64>,
     gemm_swapped<BM = 64, BN = 128>,
+    gemm_swapped<BM = 96>,
+    gemm_swapped<BM = 128>,
     gemm_swapped<BM = 128, BN = 128>,
     gemm_swapped_split<BM = 8>,
     gemm_swapped_split<BM = 8, SPLIT = 8>,
@@ -132,6 +135,14 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_any<BM = 64, BN = 64>,
     gemm_any_split<SPLIT = 4>,
     gemm_any_split<SPLIT = 8>,
+    gemm_skinny<BM = 1, BN = 4, BK = 2048>,
+    gemm_skinny<BM = 4, BN = 1, BK = 2048>,
+    gemm_skinny<BM = 1, BN = 8, BK = 512>,
+    gemm_skinny<BM = 8, BN = 1, BK = 512>,
+    gemm_skinny<BM = 2, BN = 4>,
+    gemm_skinny<BM = 4, BN = 2>,
+    gemm_skinny<BM = 2, BN = 8, BK = 512>,
+    gemm_skinny<BM = 8, BN = 2, BK = 512>,
 )]
 kernel gemm<
     T: type = bf16,

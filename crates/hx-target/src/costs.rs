@@ -63,6 +63,9 @@ pub struct Costs {
     /// The latency that DRAM adds to `ring_latency` where it is busy for the whole time of a launch; in proportion where it is busy for less.
     #[serde(default)]
     pub dram_latency: f64,
+    /// What DRAM adds to `dram_latency` in a kernel with clusters.
+    #[serde(default)]
+    pub cluster_latency: f64,
     /// The cycles in which one thread issues a bulk copy.
     pub box_issue: f64,
     /// From the end of the last product of a group by descriptor until a wait for it returns.
@@ -322,6 +325,7 @@ mod tests {
         let newer = [
             "box_rows",
             "dram_latency",
+            "cluster_latency",
             "cluster_sum",
             "product_clock",
             "clusters",

@@ -398,3 +398,38 @@ fn packed_weights_are_read_whole() {
     expect!["ld.shared.v4.b32 mma.m16n8k16.f32.f16"]
         .assert_eq(&rows.into_iter().collect::<Vec<_>>().join(" "));
 }
+
+/// Returns the forecast cycles of a launch of a product with these dimensions, without DRAM.
+fn product_cycles(text: &str, [m, n, k]: [i64; 3]) -> f64 {
+    let (db, file) = TestDb::with_file(text);
+    let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+    let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
+    let symbols =
+        [("m", m), ("n", n), ("k", k)].map(|(name, value)| (Symbol::Dim(name.into()), value)).into();
+    forecast_of_launch(&db, instance, Known::symbols(&symbols)).expect("the grid is known").alone
+}
+
+/// Rows of 4096 elements begin with lines of the cache. Of rows that are 4112 elements apart, a box of 128 bytes a row reads 1.75 lines
+/// on average.
+#[test]
+fn rows_that_begin_within_lines_take_longer() {
+    let text = product(128, 128, ONE_IN_FLIGHT);
+    let [aligned, shifted] = [4096, 4112].map(|k| product_cycles(&text, [2048, 2048, k]));
+    assert!((1.25..1.75).contains(&(shifted / aligned)), "{aligned}, {shifted}");
+    // Elements behind the end of a row are not fetched: rows of 8 elements never cross a line.
+    let short = text.replace("0..k / 64", "0..cdiv(k, 64)");
+    let [aligned, shifted] = [64, 8].map(|k| product_cycles(&short, [2048, 2048, k]));
+    assert!((0.99..1.01).contains(&(shifted / aligned)), "{aligned}, {shifted}");
+}
+
+/// A producer of 40 registers computes the addresses of narrow copies one after the other, one of 152 several at once.
+#[test]
+fn addresses_take_long_in_threads_with_few_registers() {
+    let text = |registers: u32| {
+        product(64, 32, ONE_IN_FLIGHT)
+            .replace("producer {", &format!("producer registers {registers} {{"))
+            .replace("tile(a, ", "tile(a[.., 2..], ")
+    };
+    let [few, many] = [40, 152].map(|registers| product_cycles(&text(registers), [2048, 2048, 4096]));
+    assert!(few > 1.5 * many, "{few}, {many}");
+}

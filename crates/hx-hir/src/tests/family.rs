@@ -84,7 +84,7 @@ kernel j<B: int = auto, W: float = auto>(x: f16[n]) tune B in [1, 2] grid [1] th
             error[HX0231]: `auto` has no values for `T` to choose from
               #[family(f<B = auto>, f<B = 8>, f<T = auto>)]
                                                     ^^^^
-              help: list them in the `tune` clause of the kernel: `tune T in [64, 128]`
+              help: list them in the `tune` clause of the kernel: `tune T in […]`
             error[HX0231]: the family has 80 members, expected at most 64
               #[family(g<B = auto, C = auto>)]
                        ^^^^^^^^^^^^^^^^^^^^^
@@ -96,11 +96,11 @@ kernel j<B: int = auto, W: float = auto>(x: f16[n]) tune B in [1, 2] grid [1] th
             error[HX0228]: `auto` has no values for `B` to choose from
               kernel i<B: int = auto, C = auto>(x: f16[n]) tune C in [1, 2] grid [1] threads 32 { }
                        ^
-              help: list them after the parameters: `tune B in [64, 128]`
+              help: list them after the parameters: `tune B in […]`
             error[HX0203]: `C` is a layout, expected a parameter that can be tuned
               kernel i<B: int = auto, C = auto>(x: f16[n]) tune C in [1, 2] grid [1] threads 32 { }
                                                                 ^
-              help: integers, `bool` and `type` can be tuned
+              help: integers, `bool` and `type` can be tuned; `auto` without a type, as in `B = auto`, is a layout
             error[HX0101]: no type is called `float`
               kernel j<B: int = auto, W: float = auto>(x: f16[n]) tune B in [1, 2] grid [1] threads 32 { }
                                          ^^^^^

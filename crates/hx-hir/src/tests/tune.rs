@@ -53,7 +53,7 @@ kernel right<A = 1, T: type = f16, F: bool = true>(c: mut T[m])
             error[HX0203]: `W` is a layout, expected a parameter that can be tuned
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                                        ^
-              help: integers, `bool` and `type` can be tuned
+              help: integers, `bool` and `type` can be tuned; `auto` without a type, as in `B = auto`, is a layout
             error[HX0109]: expected a compile-time parameter, found `m`, a dimension of the launch
                   tune BM in [64, 64, 1.5, m], T in 1..3, FAST in [1], W in [auto], m in [1], BN in [1], BM in 2..2, X in 4
                                                                                     ^

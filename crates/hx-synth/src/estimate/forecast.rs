@@ -17,7 +17,7 @@ use hx_tile::{
 
 use super::blocks::{BlockCycles, Blocks};
 use super::known::Known;
-use super::{Estimator, values};
+use super::{Estimator, launched, values};
 
 /// The forecast of a launch.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -85,7 +85,9 @@ const BUSY: f64 = 0.9;
 pub fn forecast(program: &TileProgram, solution: &Solution, known: Known<'_>) -> Option<Forecast> {
     let target = program.target;
     let start = values(program, known.symbols.iter().map(|(symbol, value)| (symbol.clone(), *value)));
-    let estimator = Estimator::new(program, solution, start.clone(), Some(known.read));
+    let costs = launched::costs_of_launch(program, solution, &start);
+    let estimator =
+        Estimator { costs: &costs, ..Estimator::new(program, solution, start.clone(), Some(known.read)) };
     let estimate = estimator.estimate();
     estimate.launch.as_ref()?;
     let blocks = Blocks {

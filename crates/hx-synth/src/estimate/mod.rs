@@ -13,6 +13,7 @@ mod blocks;
 mod clock;
 mod forecast;
 mod known;
+mod launched;
 mod record;
 mod walk;
 
@@ -20,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::Symbol;
 use hx_tile::{
-    Bound, Estimate, Launch, LiveTensors, LoopEstimate, OpCycles, OpId, OpKind, PipeId, Resource,
+    Bound, Cost, Estimate, Launch, LiveTensors, LoopEstimate, OpCycles, OpId, OpKind, PipeId, Resource,
     ResourceCycles, RoleEstimate, ScopeId, Solution, Stmt, SyncOp, TileProgram, registers_of,
 };
 
@@ -86,6 +87,8 @@ fn values(program: &TileProgram, known: impl IntoIterator<Item = (Symbol, i64)>)
 struct Estimator<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
+    /// The costs of the operations: those of the solution, or those in a launch.
+    costs: &'p BTreeMap<OpId, Cost>,
     start: Values,
     /// The tensors of the launch that is estimated; `None` without a launch.
     launch: Option<&'p Read<'p>>,
@@ -127,7 +130,7 @@ impl<'p> Estimator<'p> {
         start: Values,
         launch: Option<&'p Read<'p>>,
     ) -> Estimator<'p> {
-        Estimator { program, solution, start, launch, from_dram: 0.0 }
+        Estimator { program, solution, costs: &solution.costs, start, launch, from_dram: 0.0 }
     }
 
     fn estimate(&self) -> Estimate {
@@ -161,7 +164,7 @@ impl<'p> Estimator<'p> {
     /// Adds the cycles of the operations that the groups of a part execute.
     fn spent(&self, part: &Part<'_>, groups: &[Walk<'_>], out: &mut BTreeMap<OpId, OpCycles>) {
         for (op, _) in self.program.ops(1.0) {
-            let Some(cost) = self.solution.costs.get(&op.id) else { continue };
+            let Some(cost) = self.costs.get(&op.id) else { continue };
             let spent = out.entry(op.id).or_default();
             // The walk of every group begins with the operations of the block, whose cycles count once.
             let is_own = op.scope == part.scope;
@@ -216,8 +219,7 @@ impl<'p> Estimator<'p> {
         let mut clock = Clock::new(self.program.target, self.arrivals());
         let (mut values, mut executions) = (self.start.clone(), BTreeMap::new());
         if !self.program.roles().is_empty() {
-            let mut before =
-                Walk::new(self.program, &self.solution.costs, values, floors, clock, self.launch);
+            let mut before = Walk::new(self.program, self.costs, values, floors, clock, self.launch);
             before.body(&self.program.body, 1.0);
             (clock, values, executions) = (before.clock, before.values, before.executions);
             let begun = clock.now;
@@ -225,7 +227,7 @@ impl<'p> Estimator<'p> {
             clock.resources = ResourceCycles::default();
         }
         values.extend(part.index.map(|index| (index.clone(), group)));
-        let mut walk = Walk::new(self.program, &self.solution.costs, values, floors, clock, self.launch);
+        let mut walk = Walk::new(self.program, self.costs, values, floors, clock, self.launch);
         walk.executions = executions;
         walk.body(part.body, 1.0);
         walk
@@ -236,7 +238,7 @@ impl<'p> Estimator<'p> {
         let mut arrivals = BTreeMap::new();
         for (op, _) in self.program.ops(1.0) {
             let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { continue };
-            let Some(cost) = self.solution.costs.get(&op.id) else { continue };
+            let Some(cost) = self.costs.get(&op.id) else { continue };
             let arrival = cost.latency + cost.resources[Resource::Global];
             let known = arrivals.entry(pipe).or_insert(0.0f64);
             *known = known.max(arrival);
@@ -252,12 +254,14 @@ impl<'p> Estimator<'p> {
             if matches!(op.kind, OpKind::Sync(SyncOp::Acquire { pipe: of, .. }) if of == pipe) {
                 stage = 0.0;
             } else if matches!(op.kind, OpKind::CopyAsync { signal: Some(of), .. } if of == pipe) {
-                stage += self.solution.costs.get(&op.id).map_or(0.0, |cost| cost.resources[Resource::Global]);
+                stage += self.costs.get(&op.id).map_or(0.0, |cost| cost.resources[Resource::Global]);
                 most = most.max(stage);
             }
         }
         let costs = self.program.target.costs();
-        costs.ring_latency + self.from_dram * costs.dram_latency + most
+        let is_cluster = self.program.cluster.iter().product::<u32>() > 1;
+        let of_cluster = if is_cluster { costs.cluster_latency } else { 0.0 };
+        costs.ring_latency + self.from_dram * (costs.dram_latency + of_cluster) + most
     }
 
     /// Returns the part of the stages of a pipeline that each group of a part passes through.

@@ -241,15 +241,13 @@ impl Draft {
     /// `loaded` is the source with the rounds and loads of a route.
     pub(crate) fn solved(self, loaded: &TileProgram, route: &Edits) -> Solved {
         let program = self.edits.apply(loaded).into_owned();
-        let costs = estimate::costs(&program, &self.solution);
         let resident_blocks = resident::blocks(&program, &self.solution);
-        let role_registers = roles::role_registers(&program);
+        // The costs depend on the registers of roles.
+        let solution =
+            Solution { resident_blocks, role_registers: roles::role_registers(&program), ..self.solution };
+        let costs = estimate::costs(&program, &solution);
         let edits = Edits { cuts: route.cuts.clone(), loads: route.loads.clone(), ..self.edits };
-        Solved {
-            program: Arc::new(program),
-            solution: Solution { costs, resident_blocks, role_registers, ..self.solution },
-            edits,
-        }
+        Solved { program: Arc::new(program), solution: Solution { costs, ..solution }, edits }
     }
 }
 
