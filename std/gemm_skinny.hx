@@ -4,8 +4,8 @@ use std::activations::{identity, relu};
 use std::gemm::finish;
 
 /// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), as `std::gemm::gemm`, for few rows of `a` or of `b` at any strides. Each thread multiplies its
-/// elements of `BM` rows of `a` with those of `BN` rows of `b`, and a block adds up the products at the end. A tile of the tensor cores
-/// would be empty for the most part, and would want rows that begin at multiples of 16 B.
+/// elements of `BM` rows of `a` with those of `BN` rows of `b`, and a block adds up the products at the end. Tiles of the tensor cores
+/// would be mostly empty, and boxes need rows that begin at multiples of 16 B.
 kernel gemm_skinny<
     T: type = bf16,
     U: type = T,

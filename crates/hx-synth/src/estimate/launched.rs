@@ -3,8 +3,8 @@
 //!
 //! The copy unit asks for whole lines. Rows of 128 B at multiples of 128 B are one line each. Where the rows of a tensor are 27536 B apart, 7
 //! of 8 rows of a box lie in two lines, and the box takes 1.875 times as long: on an H200 the members of `std::gemm::gemm` at 3272 x 184 x
-//! 13768, whose loads bound them, took 1.9 to 2.1 times the estimate without this, at 1000 x 1000 x 1000 1.8 times, and at shapes whose rows
-//! are multiples of 128 B 0.8 to 1.0 times.
+//! 13768, whose loads bound them, took 1.3 to 2.1 times the estimate without this, at 1000 x 1000 x 1000 1.8 times, and at shapes whose rows
+//! are multiples of 128 B 0.8 to 1.2 times.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
