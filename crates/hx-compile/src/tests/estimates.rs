@@ -433,3 +433,14 @@ fn addresses_take_long_in_threads_with_few_registers() {
     let [few, many] = [40, 152].map(|registers| product_cycles(&text(registers), [2048, 2048, 4096]));
     assert!(few > 1.5 * many, "{few}, {many}");
 }
+
+/// Copies of blocks in clusters wait longer for DRAM, and no longer where tensors stay in the cache.
+#[test]
+fn copies_in_clusters_wait_longer_for_dram() {
+    let alone = product(128, 128, ONE_IN_FLIGHT);
+    let pairs = alone.replace("cdiv(n, 128)] {", "cdiv(n, 128)] cluster [2, 1] {");
+    let slower = |shape| product_cycles(&pairs, shape) / product_cycles(&alone, shape);
+    let (from_dram, from_cache) = (slower([256, 4096, 16384]), slower([2048, 2048, 16384]));
+    assert!(from_dram > 1.1, "{from_dram}");
+    assert!(from_cache < 1.1, "{from_cache}");
+}
