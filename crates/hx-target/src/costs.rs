@@ -63,7 +63,7 @@ pub struct Costs {
     /// The latency that DRAM adds to `ring_latency` where it is busy for the whole time of a launch; in proportion where it is busy for less.
     #[serde(default)]
     pub dram_latency: f64,
-    /// What DRAM adds to `dram_latency` in a kernel with clusters.
+    /// The latency that DRAM adds in a kernel with clusters, besides `dram_latency` and in the same proportion.
     #[serde(default)]
     pub cluster_latency: f64,
     /// The cycles in which one thread issues a bulk copy.

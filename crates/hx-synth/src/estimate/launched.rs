@@ -1,10 +1,11 @@
 //! The costs that only a launch determines: the lines of the L2 cache that the rows of boxes lie in follow from the distances between the
 //! rows.
 //!
-//! The copy unit asks for whole lines. Rows of 128 B at multiples of 128 B are one line each. Where the rows of a tensor are 27536 B apart, 7
-//! of 8 rows of a box lie in two lines, and the box takes 1.875 times as long: on an H200 the members of `std::gemm::gemm` at 3272 x 184 x
-//! 13768, whose loads bound them, took 1.3 to 2.1 times the estimate without this, at 1000 x 1000 x 1000 1.8 times, and at shapes whose rows
-//! are multiples of 128 B 0.8 to 1.2 times.
+//! The model counts a line as the unit of a box: a row of 128 B that begins at a multiple of 128 B is one line. If the rows of a tensor are
+//! 27536 B apart, 7 of 8 rows of a box lie in two lines, and the model multiplies the time of the box by 1.875. No probe measures a box on its
+//! own. The evidence is launches on an H200 whose loads bound them, divided by their estimates without this factor: the members of
+//! `std::gemm::gemm` took 1.3 to 2.1 times the estimate at 3272 x 184 x 13768, 1.8 times at 1000 x 1000 x 1000, and 0.8 to 1.2 times at shapes
+//! whose rows are multiples of 128 B apart.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
