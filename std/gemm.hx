@@ -2,6 +2,8 @@
 
 use std::activations::{gelu, identity, relu};
 use std::gemm_any::gemm_any;
+use std::gemm_pairs::{gemm_pairs, gemm_pairs_pingpong};
+use std::gemm_short::gemm_short;
 use std::gemm_skinny::gemm_skinny;
 use std::gemm_split::{gemm_any_split, gemm_split, gemm_swapped_split};
 use std::tiles::grouped;
@@ -97,11 +99,15 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
 /// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
 #[family(
     gemm<BN = 256>,
-    gemm<BN = 208>,
     gemm<BN = 176>,
     gemm<BN = 128>,
     gemm<BM = 192, BN = 208>,
     gemm<BM = 192, BN = 160>,
+    gemm_pairs<BN = 256>,
+    gemm_pairs<BN = 192>,
+    gemm_pairs<BM = 192, BN = 208>,
+    gemm_pairs<BM = 192, BN = 160>,
+    gemm_pairs<BM = 64, BN = 128, STAGES = 6>,
     gemm_pingpong<BN = 192>,
     gemm_pingpong<BN = 160>,
     gemm_pingpong<BN = 128>,
@@ -109,23 +115,29 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_pingpong<BN = 32, STAGES = 8>,
     gemm_pingpong<BN = 16, STAGES = 8>,
     gemm_pingpong<BM = 64, BN = 256>,
-    gemm_pingpong<BM = 64, BN = 128>,
-    gemm_pingpong<BM = 64, BN = 64>,
+    gemm_pairs_pingpong<BN = 192>,
+    gemm_pairs_pingpong<BN = 160>,
+    gemm_pairs_pingpong<BN = 128>,
     gemm_swapped<BM = 8>,
     gemm_swapped<BM = 16>,
     gemm_swapped<BM = 32>,
     gemm_swapped<BM = 32, BN = 128>,
+    gemm_swapped<BM = 48>,
     gemm_swapped<BM = 64>,
     gemm_swapped<BM = 64, BN = 128>,
+    gemm_swapped<BM = 80, BN = 128>,
     gemm_swapped<BM = 96>,
     gemm_swapped<BM = 128>,
     gemm_swapped<BM = 128, BN = 128>,
+    gemm_swapped<BM = 136, BN = 128>,
     gemm_swapped_split<BM = 8>,
     gemm_swapped_split<BM = 8, SPLIT = 8>,
     gemm_swapped_split<BM = 16>,
     gemm_swapped_split<BM = 32>,
     gemm_swapped_split<BM = 32, SPLIT = 4>,
+    gemm_swapped_split<BM = 32, SPLIT = 8>,
     gemm_swapped_split<BM = 64>,
+    gemm_swapped_split<BM = 64, SPLIT = 4>,
     gemm_split<BN = 64, SPLIT = 4>,
     gemm_split<BN = 128>,
     gemm_split<BN = 96>,
@@ -135,6 +147,9 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_any<BM = 64, BN = 64>,
     gemm_any_split<SPLIT = 4>,
     gemm_any_split<SPLIT = 8>,
+    gemm_short<BM = 64, BN = 64>,
+    gemm_short<BM = 64, BN = 128>,
+    gemm_short<BM = 64, BN = 256>,
     gemm_skinny<BM = 1, BN = 4, BK = 2048>,
     gemm_skinny<BM = 4, BN = 1, BK = 2048>,
     gemm_skinny<BM = 1, BN = 8, BK = 512>,

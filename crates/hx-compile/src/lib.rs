@@ -29,6 +29,7 @@ mod sync;
 mod test_db;
 #[cfg(test)]
 mod tests;
+mod together;
 pub mod tune;
 mod unsolved;
 mod why_not;
@@ -57,5 +58,6 @@ pub use stages::{
     Stop, candidates, cuda_source, demands, routed_program, solved, thread_program, tile_program, violations,
 };
 pub use sync::{hazards, protocol_verdict, store_faults, synchronization, unwritten_registers};
+pub use together::together;
 pub use unsolved::{OtherValue, conflict, other_values};
 pub use why_not::{product_alternative, product_rules, why_not};

@@ -3,7 +3,14 @@
 use hx_base::{Db as _, SourceFile};
 
 hx_base::test_database! {
-    pub(crate) struct TestDb: [hx_hir::Db, crate::Db]
+    pub(crate) struct TestDb: [hx_hir::Db]
+}
+
+#[salsa::db]
+impl crate::Db for TestDb {
+    fn fork(&self) -> Box<dyn crate::Db> {
+        Box::new(self.clone())
+    }
 }
 
 impl TestDb {

@@ -32,7 +32,11 @@ impl hx_base::Db for Copies {
 impl hx_hir::Db for Copies {}
 
 #[salsa::db]
-impl Db for Copies {}
+impl Db for Copies {
+    fn fork(&self) -> Box<dyn Db> {
+        Box::new(self.clone())
+    }
+}
 
 /// The edits that give a name to a definition.
 pub(crate) struct Renaming<'a> {

@@ -150,12 +150,14 @@ struct Bound {
 }
 
 /// The value of one parameter.
+#[derive(Clone)]
 enum BoundParam {
     Tensor(BoundTensor),
     Int(i64),
     Float(f64),
 }
 
+#[derive(Clone)]
 struct BoundTensor {
     tensor: Tensor,
     mutable: bool,
@@ -387,7 +389,8 @@ impl<'a> Launcher<'a> {
     ) -> Result<Chosen<'a>, LaunchError> {
         let db: &'a dyn Db = self.db;
         let sources = prepared.sources.clone();
-        let (instance, bound) = instance::choose(db, kernel, self.machine, prepared)?;
+        let instance = instance::choose(db, kernel, self.machine, &prepared);
+        let bound = instance::check_launch(db, instance, self.machine, prepared)?;
         let checked = self.checked(instance)?;
         for pair in &bound.same {
             if let Err(reason) = hx_inspect::in_place(db, instance, *pair) {

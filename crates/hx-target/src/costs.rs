@@ -66,6 +66,9 @@ pub struct Costs {
     /// The latency that DRAM adds in a kernel with clusters, besides `dram_latency` and in the same proportion.
     #[serde(default)]
     pub cluster_latency: f64,
+    /// The cycles by which a launch of a kernel with roles takes longer than one of a kernel without.
+    #[serde(default)]
+    pub role_start: f64,
     /// The cycles in which one thread issues a bulk copy.
     pub box_issue: f64,
     /// From the end of the last product of a group by descriptor until a wait for it returns.
@@ -326,6 +329,7 @@ mod tests {
             "box_rows",
             "dram_latency",
             "cluster_latency",
+            "role_start",
             "cluster_sum",
             "product_clock",
             "clusters",

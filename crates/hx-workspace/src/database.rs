@@ -43,7 +43,11 @@ impl hx_base::Db for Database {
 impl hx_hir::Db for Database {}
 
 #[salsa::db]
-impl hx_compile::Db for Database {}
+impl hx_compile::Db for Database {
+    fn fork(&self) -> Box<dyn hx_compile::Db> {
+        Box::new(self.clone())
+    }
+}
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

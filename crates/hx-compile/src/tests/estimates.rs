@@ -177,12 +177,12 @@ fn a_kernel_without_pipelines_has_none() {
     );
 }
 
-/// Returns the forecast cycles of a launch of 132 blocks, without DRAM. `read` gives the integers of the tensors.
+/// Returns the forecast cycles of a launch of 132 blocks, whose tensors are too small for DRAM to count. `read` gives the integers of the tensors.
 fn launched(text: &str, read: &dyn Fn(&[i64]) -> Option<i64>) -> f64 {
     let (db, file) = TestDb::with_file(text);
     let kernel = file_items(&db, file).kernels().next().expect("a kernel");
     let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
-    let symbols = [("b", 132), ("n", 1 << 20)].map(|(name, value)| (Symbol::Dim(name.into()), value)).into();
+    let symbols = [("b", 132), ("n", 1 << 12)].map(|(name, value)| (Symbol::Dim(name.into()), value)).into();
     let known = Known { symbols: &symbols, read: &|_, at| read(at) };
     forecast_of_launch(&db, instance, known).expect("the grid is known").alone
 }
@@ -292,7 +292,7 @@ fn an_outer_product_is_computed_for_each_element() {
     };
     let cycles = |value: &str| launched(&text(value), &|_| None);
     let (outer, apart) = (cycles("exp(exp(exp(row + column)))"), cycles("exp(exp(exp(row))) + column"));
-    assert!(outer > 1.3 * apart, "{outer}, {apart}");
+    assert!(outer > 1.1 * apart, "{outer}, {apart}");
 }
 
 /// A cluster lies in one group of multiprocessors, so clusters of four leave some of them idle: 30 run at once, and the others after

@@ -21,6 +21,7 @@ use super::{BoundParam, BoundTensor};
 const DIM_LIMIT: i64 = 1 << 31;
 
 /// Arguments that match the header.
+#[derive(Clone)]
 pub(super) struct Prepared {
     pub args: CtArgs,
     /// Dimensions and strides by name.

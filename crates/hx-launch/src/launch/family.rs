@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hx_base::{codes, fnv};
-use hx_compile::{Db, Instance, Stop, instance_errors, member_args, solved};
+use hx_compile::{Db, Instance, Stop, instance_errors, member_args, solved, together};
 use hx_hir::{
     Family, Item, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature, reached_tokens,
     signature_types, tune_types,
@@ -199,11 +199,25 @@ impl<'a> Launcher<'a> {
         request: &LaunchRequest,
         adapt: Adapt<'_, 'a>,
     ) -> Result<Choice, LaunchError> {
-        let members = members.iter().enumerate();
-        let considered = members.map(|(index, member)| {
-            Ok(Considered { index, name: shown_member(member), fit: self.fit(member, request, adapt)? })
+        let bound = members.iter().map(|member| self.bound(member, request, adapt));
+        let bound = bound.collect::<Result<Vec<_>, LaunchError>>()?;
+        let fitting = bound.iter().flatten();
+        let (instances, prepared): (Vec<Instance<'_>>, Vec<&Prepared>) =
+            fitting.map(|(instance, prepared)| (*instance, prepared)).unzip();
+        let machine = self.machine;
+        let mut fits = together(self.db, &instances, &|db, at, instance| {
+            fit(db, machine, instance, prepared[at].clone())
+        })
+        .into_iter();
+        let all = members.iter().zip(&bound).enumerate();
+        let considered = all.filter_map(|(index, (member, bound))| {
+            let fit = match bound {
+                Ok(_) => fits.next()?,
+                Err(reason) => Fit::Unfit(reason.clone()),
+            };
+            Some(Considered { index, name: shown_member(member), fit })
         });
-        Ok(Choice::of(considered.collect::<Result<_, LaunchError>>()?))
+        Ok(Choice::of(considered.collect()))
     }
 
     /// Returns the kernel of a member, and the launch of it.
@@ -224,33 +238,23 @@ impl<'a> Launcher<'a> {
         Ok((find_kernel(self.db, &request)?, request))
     }
 
-    /// Estimates a member, unless the launch does not fit it.
-    fn fit(
+    /// Returns the instance of a member with the bound arguments, or why they do not fit it.
+    ///
+    /// # Errors
+    /// If the member has errors of its own.
+    fn bound(
         &self,
         member: &Member,
         request: &LaunchRequest,
         adapt: Adapt<'_, 'a>,
-    ) -> Result<Fit, LaunchError> {
-        let db: &'a dyn Db = self.db;
+    ) -> Result<Result<(Instance<'a>, Prepared), String>, LaunchError> {
         let (kernel, request) = self.of_member(member, request)?;
-        let prepared = bind(db, kernel, &request).and_then(|mut prepared| {
+        let prepared = bind(self.db, kernel, &request).and_then(|mut prepared| {
             adapt(kernel, &mut prepared)?;
             Ok(prepared)
         });
-        let chosen = prepared.and_then(|prepared| instance::choose(db, kernel, self.machine, prepared));
-        let (instance, bound) = match chosen {
-            Ok(chosen) => chosen,
-            Err(error) => return Ok(Fit::Unfit(reason(error))),
-        };
-        let mut symbols = bound.symbols.clone();
-        if !matches!(self.machine, Machine::Gpu(_)) {
-            // The simulator has fewer multiprocessors than the device that it stands for.
-            symbols.insert(Symbol::Multiprocessors, i64::from(self.target.costs().multiprocessors));
-        }
-        Ok(match estimates::of_instance(db, instance, &bound, &symbols) {
-            Some(forecast) => Fit::Estimated(forecast.micros()),
-            None => Fit::Unfit(unbuilt(db, instance)),
-        })
+        let of = |prepared| (instance::choose(self.db, kernel, self.machine, &prepared), prepared);
+        Ok(prepared.map(of).map_err(reason))
     }
 
     /// Binds the arguments of a launch of this very kernel, and chooses its instance.
@@ -263,6 +267,23 @@ impl<'a> Launcher<'a> {
         let mut prepared = bind(self.db, kernel, request)?;
         adapt(kernel, &mut prepared)?;
         self.instantiated(kernel, request, prepared, Vec::new())
+    }
+}
+
+/// Estimates a member by its instance, unless the launch does not fit it.
+fn fit<'db>(db: &'db dyn Db, machine: &Machine, instance: Instance<'db>, prepared: Prepared) -> Fit {
+    let bound = match instance::check_launch(db, instance, machine, prepared) {
+        Ok(bound) => bound,
+        Err(error) => return Fit::Unfit(reason(error)),
+    };
+    let mut symbols = bound.symbols.clone();
+    if !matches!(machine, Machine::Gpu(_)) {
+        // The simulator has fewer multiprocessors than the device that it stands for.
+        symbols.insert(Symbol::Multiprocessors, i64::from(machine.target().costs().multiprocessors));
+    }
+    match estimates::of_instance(db, instance, &bound, &symbols) {
+        Some(forecast) => Fit::Estimated(forecast.micros()),
+        None => Fit::Unfit(unbuilt(db, instance)),
     }
 }
 

@@ -77,21 +77,32 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// Chooses the instance of a launch, and checks the extents, the `where` clauses and the grid. Returns the instance, and the
-/// arguments with the values of the launch's symbols.
+/// Returns the instance of a launch, which is not checked.
 pub(super) fn choose<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
     machine: &Machine,
-    prepared: Prepared,
-) -> Result<(Instance<'db>, Bound), LaunchError> {
-    let facts = LaunchFacts { align: prepared.align, ..LaunchFacts::of_launch(db, kernel, &prepared.dims) };
-    let mut instance = Instance::chosen(db, kernel, prepared.args, machine.target(), facts);
-    if let Some(candidate) = prepared.candidate {
-        instance = instance.with_candidate(db, candidate);
+    prepared: &Prepared,
+) -> Instance<'db> {
+    let facts =
+        LaunchFacts { align: prepared.align.clone(), ..LaunchFacts::of_launch(db, kernel, &prepared.dims) };
+    let instance = Instance::chosen(db, kernel, prepared.args.clone(), machine.target(), facts);
+    match prepared.candidate {
+        Some(candidate) => instance.with_candidate(db, candidate),
+        None => instance,
     }
+}
+
+/// Checks the extents, the `where` clauses and the grid of a launch of this instance. Returns the arguments with the values of the
+/// launch's symbols.
+pub(super) fn check_launch<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    machine: &Machine,
+    prepared: Prepared,
+) -> Result<Bound, LaunchError> {
     let lowered = tile_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
-    let header = Header::new(db, kernel);
+    let header = Header::new(db, instance.kernel(db));
     let mut symbols: BTreeMap<Symbol, i64> =
         prepared.dims.iter().map(|(name, value)| (Symbol::Dim(name.clone()), *value)).collect();
     symbols.insert(Symbol::Multiprocessors, i64::from(machine.multiprocessors()));
@@ -111,7 +122,7 @@ pub(super) fn choose<'db>(
     }
     requirements(&header, lowered, &symbols).map_err(LaunchError::call)?;
     blocks(&header, lowered, &symbols).map_err(LaunchError::call)?;
-    Ok((instance, Bound { symbols, params: prepared.params, same: prepared.same }))
+    Ok(Bound { symbols, params: prepared.params, same: prepared.same })
 }
 
 /// Compares the argument's extents with computed ones, as in `f16[BM * 2]`.

@@ -54,6 +54,11 @@ impl Blocks {
         (self.resident * self.multiprocessors).max(1)
     }
 
+    /// Returns the number of waves, each of as many blocks as run at the same time.
+    pub(super) fn waves(self) -> i64 {
+        (self.count() + self.at_once() - 1) / self.at_once()
+    }
+
     /// Returns the mean number of blocks that a multiprocessor runs in the launch.
     pub(super) fn for_each(self) -> f64 {
         self.count() as f64 / self.multiprocessors as f64
@@ -78,7 +83,7 @@ impl Blocks {
         let differs = |other: &BlockCycles| (shared(other) - shared(&first)).abs() > SAME * shared(&first);
         let mut probes = (0..PROBES).map(|number| of(self.sample(number)));
         if !differs(&last) && !probes.any(|probe| differs(&probe)) {
-            return self.waves(first);
+            return self.in_waves(first);
         }
         let samples: Vec<f64> = (0..SAMPLES).map(|number| shared(&of(self.sample(number)))).collect();
         let most = samples.iter().copied().fold(shared(&first).max(shared(&last)), f64::max);
@@ -92,7 +97,7 @@ impl Blocks {
     }
 
     /// Returns the cycles of a launch of equal blocks. Fewer blocks share a multiprocessor in the last wave.
-    fn waves(self, block: BlockCycles) -> f64 {
+    fn in_waves(self, block: BlockCycles) -> f64 {
         let (whole, rest) = (self.count() / self.at_once(), self.count() % self.at_once());
         let each = (rest + self.multiprocessors - 1) / self.multiprocessors.max(1);
         let last = if rest == 0 { 0.0 } else { block.among(each) };

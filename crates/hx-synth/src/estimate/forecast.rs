@@ -5,6 +5,7 @@
 //! cannot end before DRAM has moved each tensor once in each direction. A ring of few stages exposes the latency of its copies. Two limits that are
 //! close to each other cost more than either alone ([`together`]). Not modelled: what the L2 cache keeps from one tile to the next.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hx_dtype::{AtomicOp, DType};
@@ -24,6 +25,8 @@ use super::{Estimator, launched, values};
 pub struct Forecast {
     /// The cycles of the launch.
     pub cycles: f64,
+    /// The cycles by which it takes longer because its blocks divide their threads into roles.
+    pub start: f64,
     /// The cycles of the launch if DRAM took no time.
     pub alone: f64,
     /// The cycles that DRAM takes, at the clock of the cost model.
@@ -52,7 +55,7 @@ impl Forecast {
     /// Returns the cycles of the launch at another clock, in billions of cycles a second: DRAM moves its bytes in the same time, so
     /// at a faster clock in more cycles.
     pub fn cycles_at(&self, clock: f64) -> f64 {
-        together(self.alone, self.dram * clock / self.clock)
+        self.start + together(self.alone, self.dram * clock / self.clock)
     }
 }
 
@@ -90,62 +93,78 @@ pub fn forecast(program: &TileProgram, solution: &Solution, known: Known<'_>) ->
         Estimator { costs: &costs, ..Estimator::new(program, solution, start.clone(), Some(known.read)) };
     let estimate = estimator.estimate();
     estimate.launch.as_ref()?;
+    let clusters = program.cluster.iter().product();
     let blocks = Blocks {
         grid: estimator.grid(),
         resident: i64::from(estimator.sharing()),
-        multiprocessors: i64::from(
-            target.costs().multiprocessors_of_clusters(program.cluster.iter().product()),
-        ),
+        multiprocessors: i64::from(target.costs().multiprocessors_of_clusters(clusters)),
     };
     let lookup = |symbol: &Symbol| start.get(symbol).copied();
     let bytes = moved(program, &lookup, &|_| 1.0);
     let rows = stored_rows(program, solution);
     let dram = moved(program, &lookup, &|param| target.costs().box_rows.factor(rows.get(&param).copied()))
         / target.costs().dram_bytes;
-    let launch = |estimator: &Estimator<'_>| {
-        let first = block_cycles(estimator, &estimate);
-        let cycles = blocks.cycles(&|block| match block {
+    let (first, alone) = blocks_of(&estimator, &estimate, blocks, dram);
+    let alone = alone * slowed(target, estimate.resources[Resource::Tensor] * blocks.for_each() / alone);
+    let start = if program.roles().is_empty() { 0.0 } else { target.costs().role_start };
+    let over = |[needed, has]: [i64; 2]| needed - has;
+    let beyond = estimate.roles.iter().map(|role| over(role.registers)).max().unwrap_or(0).max(0);
+    let spilled = (beyond - target.costs().role_registers).max(0);
+    Some(Forecast {
+        cycles: start + together(alone, dram),
+        start,
+        alone,
+        dram,
+        block: first.alone + first.waits,
+        blocks: blocks.count(),
+        waves: blocks.waves(),
+        beyond,
+        spilled,
+        bytes,
+        bound: bottleneck(&estimate.resources, blocks, [alone, dram]),
+        clock: target.costs().clock,
+    })
+}
+
+/// Returns the first block of a launch, and the cycles of all blocks. DRAM takes `dram` cycles for the tensors of the launch: the more of the
+/// launch that is, the longer take copies from it than those from the L2 cache.
+fn blocks_of(
+    estimator: &Estimator<'_>,
+    estimate: &Estimate,
+    blocks: Blocks,
+    dram: f64,
+) -> (BlockCycles, f64) {
+    let cycles = |estimator: &Estimator<'_>, first: BlockCycles| {
+        blocks.cycles(&|block| match block {
             [0, 0, 0] => first,
             _ => {
                 let of = estimator.at_block(block);
                 block_cycles(&of, &of.estimate())
             }
-        });
-        (first, cycles)
+        })
     };
-    // A copy from DRAM takes longer than a copy from the L2 cache.
-    let (_, near) = launch(&estimator);
+    let near = cycles(estimator, block_cycles(estimator, estimate));
     let from_dram = if near > 0.0 { (dram / near).min(1.0) } else { 0.0 };
-    let estimator = Estimator { from_dram, ..estimator };
-    let (first, alone) = launch(&estimator);
-    let alone = alone * slowed(target, estimate.resources[Resource::Tensor] * blocks.for_each() / alone);
-    let over = |[needed, has]: [i64; 2]| needed - has;
-    let beyond = estimate.roles.iter().map(|role| over(role.registers)).max().unwrap_or(0).max(0);
-    let spilled = (beyond - target.costs().role_registers).max(0);
-    let (resource, most) = estimate.resources.most();
-    let waves = (blocks.count() + blocks.at_once() - 1) / blocks.at_once();
+    let costs = launched::costs_from_dram(estimator.program, estimator.costs, from_dram);
+    let estimator = Estimator { from_dram, costs: &costs, ..estimator.at_block([0; 3]) };
+    let first = match &costs {
+        Cow::Borrowed(_) => block_cycles(&estimator, estimate),
+        Cow::Owned(_) => block_cycles(&estimator, &estimator.estimate()),
+    };
+    (first, cycles(&estimator, first))
+}
+
+/// Returns the limit of a launch whose blocks have these resources and whose limits are `alone`, its blocks, and `dram`.
+fn bottleneck(resources: &ResourceCycles, blocks: Blocks, [alone, dram]: [f64; 2]) -> Bottleneck {
+    let (resource, most) = resources.most();
     let shared = blocks.resident.min(blocks.count()).max(1);
-    let bound = if dram > alone {
+    if dram > alone {
         Bottleneck::Dram
-    } else if most * shared as f64 * waves as f64 >= BUSY * alone {
+    } else if most * shared as f64 * blocks.waves() as f64 >= BUSY * alone {
         Bottleneck::Resource(resource)
     } else {
         Bottleneck::Blocks
-    };
-    let (cycles, block) = (together(alone, dram), first.alone + first.waits);
-    Some(Forecast {
-        cycles,
-        alone,
-        dram,
-        block,
-        blocks: blocks.count(),
-        waves,
-        beyond,
-        spilled,
-        bytes,
-        bound,
-        clock: target.costs().clock,
-    })
+    }
 }
 
 /// A launch that keeps the matrix units busy for a smaller part of its cycles runs at the highest clock. On an H200 a product of 256 x 4096 x

@@ -11,7 +11,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hx_index::gcd;
-use hx_tile::{Base, BulkChoice, Choice, Cost, Op, OpId, OpKind, Resource, Solution, TileProgram};
+use hx_tile::{
+    Base, BulkChoice, Choice, Cost, OpId, OpKind, ParamId, Resource, Solution, TileProgram, View, ViewMode,
+};
 
 use super::known::{Values, value};
 
@@ -23,8 +25,12 @@ pub(super) fn costs_of_launch<'p>(
 ) -> Cow<'p, BTreeMap<OpId, Cost>> {
     let mut costs = Cow::Borrowed(&solution.costs);
     for (op, _) in program.ops(1.0) {
-        let Some(Choice::Bulk(choice)) = solution.choices.get(&op.id) else { continue };
-        let factor = factor(program, op, choice, known).unwrap_or(1.0);
+        let rows = match (&op.kind, solution.choices.get(&op.id)) {
+            (OpKind::CopyAsync { src, .. }, Some(Choice::Bulk(choice))) => rows_of_boxes(src, choice),
+            (OpKind::Copy { src, .. }, Some(Choice::Copy(_))) => rows_of_loads(program, src, known),
+            _ => None,
+        };
+        let factor = rows.and_then(|rows| factor(program, &rows, known)).unwrap_or(1.0);
         if factor > 1.0
             && let Some(cost) = costs.to_mut().get_mut(&op.id)
         {
@@ -34,22 +40,85 @@ pub(super) fn costs_of_launch<'p>(
     costs
 }
 
-/// Returns the lines that a row of the boxes of a load lies in on average, as a multiple of those of a row that begins with a line; `None`
-/// for other copies, or if a distance between rows is unknown. Stores were not measured.
-fn factor(program: &TileProgram, op: &Op, choice: &BulkChoice, known: &Values) -> Option<f64> {
-    let OpKind::CopyAsync { src, .. } = &op.kind else { return None };
-    let Base::Global(id) = src.base else { return None };
+/// Returns the latency that DRAM adds to that of the L2 cache where it is busy for the whole time of a launch.
+pub(super) fn dram_latency(program: &TileProgram) -> f64 {
+    let costs = program.target.costs();
+    let is_cluster = program.cluster.iter().product::<u32>() > 1;
+    costs.dram_latency + if is_cluster { costs.cluster_latency } else { 0.0 }
+}
+
+/// Returns the costs of the operations in a launch for which DRAM is busy for a part of its time: loads into registers wait longer, in
+/// clusters too by the latency without them, to which std::gemm_split::gemm_any_split was fitted. The latency of copies into stages is that of
+/// their pipeline.
+pub(super) fn costs_from_dram<'c>(
+    program: &TileProgram,
+    costs: &'c BTreeMap<OpId, Cost>,
+    from_dram: f64,
+) -> Cow<'c, BTreeMap<OpId, Cost>> {
+    let mut changed = Cow::Borrowed(costs);
+    for (op, _) in program.ops(1.0) {
+        let OpKind::Copy { src, .. } = &op.kind else { continue };
+        if matches!(src.base, Base::Global(_))
+            && let Some(cost) = changed.to_mut().get_mut(&op.id)
+        {
+            cost.latency += from_dram * program.target.costs().dram_latency;
+        }
+    }
+    changed
+}
+
+/// The rows that a load reads: their extent along the contiguous dimension of a tensor, and the other dimensions that have several of them.
+struct LoadedRows {
+    param: ParamId,
+    dim: usize,
+    extent: i64,
+    others: Vec<usize>,
+}
+
+/// Returns the rows of the boxes of a bulk load. Those of stores were not measured.
+fn rows_of_boxes(src: &View, choice: &BulkChoice) -> Option<LoadedRows> {
+    let Base::Global(param) = src.base else { return None };
     if choice.runs {
         return None;
     }
-    let param = program.tensor_param(id)?;
+    let others = choice.dims.iter().zip(&choice.extents).skip(1).filter(|(_, extent)| **extent > 1);
+    Some(LoadedRows {
+        param,
+        dim: *choice.dims.first()?,
+        extent: i64::from(*choice.extents.first()?),
+        others: others.map(|(dim, _)| *dim).collect(),
+    })
+}
+
+/// Returns the rows of a load into registers; `None` if a row is no run of elements.
+fn rows_of_loads(program: &TileProgram, src: &View, known: &Values) -> Option<LoadedRows> {
+    let Base::Global(param) = src.base else { return None };
+    let strides = &program.tensor_param(param)?.stride;
+    let is_run = |mode: &&ViewMode| {
+        strides.get(mode.dim).and_then(|stride| value(known, stride)) == Some(1)
+            && value(known, &mode.factor) == Some(1)
+    };
+    let row = src.modes.iter().find(is_run).filter(|_| src.picked.is_none())?;
+    let others = src.modes.iter().filter(|mode| mode.dim != row.dim && mode.extent > 1);
+    Some(LoadedRows {
+        param,
+        dim: row.dim,
+        extent: row.extent,
+        others: others.map(|mode| mode.dim).collect(),
+    })
+}
+
+/// Returns the lines that the rows of a load lie in on average, as a multiple of those of rows that begin with a line; `None` if a distance
+/// between rows is unknown.
+fn factor(program: &TileProgram, rows: &LoadedRows, known: &Values) -> Option<f64> {
+    let param = program.tensor_param(rows.param)?;
     let bytes = i64::from(param.dtype.bits()) / 8;
     let line = i64::from(program.target.limits.line_bytes);
     // Elements behind the end of a row are not fetched.
-    let inside = value(known, param.shape.get(*choice.dims.first()?)?)?;
-    let row = i64::from(*choice.extents.first()?).min(inside.max(1)) * bytes;
-    let rows = choice.dims.iter().zip(&choice.extents).skip(1).filter(|(_, extent)| **extent > 1);
-    let apart = rows.map(|(dim, _)| Some(value(known, param.stride.get(*dim)?)?.saturating_mul(bytes)));
+    let inside = value(known, param.shape.get(rows.dim)?)?;
+    let row = rows.extent.min(inside.max(1)) * bytes;
+    let apart =
+        rows.others.iter().map(|dim| Some(value(known, param.stride.get(*dim)?)?.saturating_mul(bytes)));
     let unit = apart.collect::<Option<Vec<i64>>>()?.into_iter().fold(line, gcd);
     Some(mean_lines(row, unit, line) / mean_lines(row, line, line))
 }

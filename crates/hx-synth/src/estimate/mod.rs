@@ -258,10 +258,9 @@ impl<'p> Estimator<'p> {
                 most = most.max(stage);
             }
         }
-        let costs = self.program.target.costs();
-        let is_cluster = self.program.cluster.iter().product::<u32>() > 1;
-        let of_cluster = if is_cluster { costs.cluster_latency } else { 0.0 };
-        costs.ring_latency + self.from_dram * (costs.dram_latency + of_cluster) + most
+        self.program.target.costs().ring_latency
+            + self.from_dram * launched::dram_latency(self.program)
+            + most
     }
 
     /// Returns the part of the stages of a pipeline that each group of a part passes through.
