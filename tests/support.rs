@@ -33,10 +33,13 @@ pub(crate) fn std_files(target: hx_target::Target) -> Vec<String> {
     let entries = std::fs::read_dir(root().join("std")).expect("there is a standard library");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
     files.sort();
-    let has_roles = |file: &PathBuf| {
-        std::fs::read_to_string(file).expect("a text in UTF-8").contains("    warp_groups {")
+    // Roles, and stores by boxes.
+    let of_hopper = ["    warp_groups {", "    copy_async(sc, tile(c"];
+    let needs_hopper = |file: &PathBuf| {
+        let text = std::fs::read_to_string(file).expect("a text in UTF-8");
+        of_hopper.iter().any(|part| text.contains(part))
     };
-    let compile = files.iter().filter(|file| target.has(Feature::Roles) || !has_roles(file));
+    let compile = files.iter().filter(|file| target.has(Feature::Roles) || !needs_hopper(file));
     let names = compile.filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     names.map(|name| format!("std/{name}")).collect()
 }
