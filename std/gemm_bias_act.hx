@@ -3,6 +3,14 @@
 use std::activations::{gelu, identity, relu, silu};
 
 /// c[m, n] = ACT(a[m, k] · b[n, k]ᵀ + bias[n]).
+/// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
+#[family(
+    gemm_bias_act<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128>,
+    gemm_bias_act<BM = 256, BN = 128, BK = 64, STAGES = 3, THREADS = 256>,
+    gemm_bias_act<BM = 128, BN = 64, BK = 64, STAGES = 4, THREADS = 128>,
+    gemm_bias_act<BM = 64, BN = 64, BK = 64, STAGES = 5, THREADS = 128>,
+    gemm_bias_act<BM = 64, BN = 32, BK = 64, STAGES = 6, THREADS = 128>,
+)]
 kernel gemm_bias_act<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, T: type = f16, ACT: fn = relu>(
     a: T[m, k],
     b: T[n, k],

@@ -45,6 +45,14 @@ fn store_scaled<ACC: type, OUT: type, ACT: fn>(
 
 /// c[m, n] = ACT(a[m, k] · b[n, k]ᵀ · by_row[m] · by_column[n]), where the product of integers is exact. As
 /// `std::gemm::gemm_pingpong`, with tiles that leave registers to the scales.
+/// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
+#[family(
+    gemm_scaled<BM = 128, BN = 128, STAGES = 5>,
+    gemm_scaled<BM = 128, BN = 64, STAGES = 6>,
+    gemm_scaled<BM = 64, BN = 128, STAGES = 7>,
+    gemm_scaled<BM = 64, BN = 64, STAGES = 8>,
+    gemm_scaled<BM = 64, BN = 256, STAGES = 4>,
+)]
 kernel gemm_scaled<
     T: type = f8e4m3,
     U: type = T,

@@ -1,6 +1,17 @@
 //! Matrix product of few rows and columns over a long K, which several blocks share.
 
 /// c[m, n] += a[m, k] · b[n, k]ᵀ: each of `SPLITS` blocks takes its part of K and adds its sums to c. c is zeros for the product alone.
+/// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
+#[family(
+    gemm_splitk<BM = 64, BN = 64, BK = 32, STAGES = 4, SPLITS = 8>,
+    gemm_splitk<BM = 64, BN = 64, BK = 64, STAGES = 4, SPLITS = 4>,
+    gemm_splitk<BM = 64, BN = 64, BK = 64, STAGES = 4, SPLITS = 16>,
+    gemm_splitk<BM = 64, BN = 32, BK = 64, STAGES = 5, SPLITS = 8>,
+    gemm_splitk<BM = 64, BN = 32, BK = 64, STAGES = 5, SPLITS = 32>,
+    gemm_splitk<BM = 64, BN = 128, BK = 64, STAGES = 4, SPLITS = 8>,
+    gemm_splitk<BM = 64, BN = 128, BK = 64, STAGES = 4, SPLITS = 16>,
+    gemm_splitk<BM = 128, BN = 128, BK = 64, STAGES = 3, SPLITS = 4>,
+)]
 kernel gemm_splitk<BM = 64, BN = 64, BK = 32, STAGES = 4, SPLITS = 8, THREADS = 128, T: type = f16>(
     a: T[m, k],
     b: T[n, k],

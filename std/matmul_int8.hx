@@ -2,6 +2,14 @@
 
 /// c[m, n] = a[m, k] · b[n, k]ᵀ, exact as long as no sum leaves 32 bits, wrapped beyond. `STAGES` tiles of K are on their way to shared
 /// memory while one is multiplied.
+/// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
+#[family(
+    matmul_int8<BM = 128, BN = 128, BK = 64, STAGES = 4, THREADS = 128>,
+    matmul_int8<BM = 128, BN = 256, BK = 128, STAGES = 3, THREADS = 256>,
+    matmul_int8<BM = 128, BN = 64, BK = 128, STAGES = 4, THREADS = 128>,
+    matmul_int8<BM = 64, BN = 64, BK = 128, STAGES = 5, THREADS = 128>,
+    matmul_int8<BM = 64, BN = 32, BK = 128, STAGES = 6, THREADS = 128>,
+)]
 kernel matmul_int8<BM = 128, BN = 128, BK = 64, STAGES = 4, THREADS = 128, A: type = i8, B: type = i8>(
     a: A[m, k],
     b: B[n, k],
