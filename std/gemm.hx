@@ -131,7 +131,6 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_swapped<BM = 128, BN = 128>,
     gemm_swapped<BM = 136, BN = 128>,
     gemm_swapped<BM = 208, BN = 128>,
-    gemm_swapped<BM = 256, BN = 128>,
     gemm_swapped_split<BM = 8>,
     gemm_swapped_split<BM = 8, SPLIT = 8>,
     gemm_swapped_split<BM = 16>,

@@ -4,6 +4,7 @@
 
 use std::activations::{gelu, identity, relu};
 use std::gemm::{feed, multiply, multiply_in_turn};
+use std::gemm_short::gemm_bias_short;
 use std::tiles::grouped;
 
 /// Copies the tiles of all products of the block into stages.
@@ -240,8 +241,13 @@ fn compute_any<T: type, ACT: fn, BM, BN, BK, IS_ADDED: bool>(
     gemm_bias_swapped<BM = 16>,
     gemm_bias_swapped<BM = 32>,
     gemm_bias_swapped<BM = 64>,
+    gemm_bias_swapped<BM = 128>,
+    gemm_bias_swapped<BM = 128, BN = 128>,
     gemm_bias_any<BM = 128, BN = 128>,
     gemm_bias_any<BM = 64>,
+    gemm_bias_short<BM = 64, BN = 64>,
+    gemm_bias_short<BM = 64, BN = 128>,
+    gemm_bias_short<BM = 128, BN = 128>,
 )]
 kernel gemm_bias<
     T: type = bf16,
