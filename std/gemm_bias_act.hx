@@ -85,7 +85,7 @@ test "gemm_bias_act moves 16 bytes at a time, free of bank conflicts" {
     let a = randn(f16, [128, 128], seed: 1);
     let bias = randn(f16, [128], seed: 2);
     let c = empty(f16, [128, 128]);
-    gemm_bias_act<ACT = silu>(a, a, bias, c);
+    gemm_bias_act<BM = 128, ACT = silu>(a, a, bias, c);
     let wide = supports("wgmma");
     assert(uses("cp.async.cg.16") && uses("wgmma") == wide && uses("stmatrix.x4") == supports("stmatrix.x4"));
     assert(uses("ldmatrix.x4") != wide && uses("mma.m16n8k16") != wide);

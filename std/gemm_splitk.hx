@@ -66,7 +66,7 @@ test "gemm_splitk" for (m, n, k) in [(64, 64, 1024), (50, 72, 1000), (16, 136, 3
 test "gemm_splitk moves 16 bytes at a time, free of bank conflicts" {
     let a = randn(f16, [64, 1024], seed: 1);
     let c = zeros(f32, [64, 64]);
-    gemm_splitk(a, a, c);
+    gemm_splitk<SPLITS = 8>(a, a, c);
     let wide = supports("wgmma");
     assert(uses("cp.async.cg.16") && uses("wgmma") == wide);
     assert(uses("ldmatrix.x4") != wide && uses("mma.m16n8k16") != wide);

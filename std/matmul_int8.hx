@@ -74,7 +74,7 @@ test "matmul_int8 of unsigned and mixed integers" for (m, n, k) in [(128, 128, 6
 test "matmul_int8 moves 16 bytes at a time, free of bank conflicts" {
     let a = uniform(i8, [128, 128], low: -128, high: 128, seed: 1);
     let c = empty(i32, [128, 128]);
-    matmul_int8(a, a, c);
+    matmul_int8<BM = 128>(a, a, c);
     let wide = supports("wgmma");
     assert(uses("cp.async.cg.16") && uses("wgmma") == wide);
     assert(uses("ldmatrix.x4") != wide && uses("mma.m16n8k32") != wide);

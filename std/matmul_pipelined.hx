@@ -82,7 +82,7 @@ test "matmul_pipelined moves 16 bytes at a time, free of bank conflicts" {
     let a = randn(f16, [128, 128], seed: 1);
     let b = randn(f16, [128, 128], seed: 2);
     let c = empty(f16, [128, 128]);
-    matmul_pipelined(a, b, c);
+    matmul_pipelined<BM = 128>(a, b, c);
     let wide = supports("wgmma");
     assert(uses("cp.async.cg.16") && uses("wgmma") == wide && uses("stmatrix.x4") == supports("stmatrix.x4"));
     assert(uses("ldmatrix.x4") != wide && uses("mma.m16n8k16") != wide);
