@@ -6,8 +6,7 @@ use std::activations::{gelu, identity, relu, silu};
 /// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
 #[family(
     gemm_bias_act<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128>,
-    gemm_bias_act<BM = 256, BN = 128, BK = 64, STAGES = 3, THREADS = 256>,
-    gemm_bias_act<BM = 128, BN = 64, BK = 64, STAGES = 4, THREADS = 128>,
+    gemm_bias_act<BM = 128, BN = 64, BK = 64, STAGES = 3, THREADS = 128>,
     gemm_bias_act<BM = 64, BN = 64, BK = 64, STAGES = 5, THREADS = 128>,
     gemm_bias_act<BM = 64, BN = 32, BK = 64, STAGES = 6, THREADS = 128>,
 )]

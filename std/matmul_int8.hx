@@ -5,7 +5,7 @@
 /// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
 #[family(
     matmul_int8<BM = 128, BN = 128, BK = 64, STAGES = 4, THREADS = 128>,
-    matmul_int8<BM = 128, BN = 256, BK = 128, STAGES = 3, THREADS = 256>,
+    matmul_int8<BM = 128, BN = 128, BK = 128, STAGES = 3, THREADS = 128>,
     matmul_int8<BM = 128, BN = 64, BK = 128, STAGES = 4, THREADS = 128>,
     matmul_int8<BM = 64, BN = 64, BK = 128, STAGES = 5, THREADS = 128>,
     matmul_int8<BM = 64, BN = 32, BK = 128, STAGES = 6, THREADS = 128>,

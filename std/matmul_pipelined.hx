@@ -4,8 +4,7 @@
 /// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
 #[family(
     matmul_pipelined<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128>,
-    matmul_pipelined<BM = 256, BN = 128, BK = 64, STAGES = 3, THREADS = 256>,
-    matmul_pipelined<BM = 128, BN = 64, BK = 64, STAGES = 4, THREADS = 128>,
+    matmul_pipelined<BM = 128, BN = 64, BK = 64, STAGES = 3, THREADS = 128>,
     matmul_pipelined<BM = 64, BN = 64, BK = 64, STAGES = 5, THREADS = 128>,
     matmul_pipelined<BM = 64, BN = 32, BK = 64, STAGES = 6, THREADS = 128>,
 )]

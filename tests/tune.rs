@@ -64,12 +64,12 @@ fn a_large_product() {
         &dims,
         expect![[r#"
             312 combinations: 112 need more than the target's 227 KiB of shared memory or its threads, 5 have tensors that exceed the registers of a thread, 195 legal, of which 5 are kept
-            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 337867 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 345848 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 348690 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 6: 349404 cycles in 1 wave, threads and waits
-            BK = 64, BM = 192, BN = 176, GROUP = 8, STAGES = 4: 350331 cycles in 1 wave, threads and waits
-            the defaults: BK = 64, GROUP = 8: 337867 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 256, GROUP = 8, STAGES = 4: 340267 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 348248 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 351090 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 128, GROUP = 8, STAGES = 6: 351804 cycles in 1 wave, threads and waits
+            BK = 64, BM = 192, BN = 176, GROUP = 8, STAGES = 4: 352731 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 340267 cycles in 1 wave, threads and waits
         "#]],
     );
 }
@@ -85,12 +85,12 @@ fn a_product_of_few_rows() {
         &dims,
         expect![[r#"
             312 combinations: 112 need more than the target's 227 KiB of shared memory or its threads, 5 have tensors that exceed the registers of a thread, 195 legal, of which 5 are kept
-            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 31278 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 64, GROUP = 8, STAGES = 7: 32049 cycles in 1 wave, threads and waits
-            BK = 64, BM = 64, BN = 128, GROUP = 8, STAGES = 7: 32098 cycles in 1 wave, threads and waits
-            BK = 64, BM = 64, BN = 112, GROUP = 8, STAGES = 7: 32326 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 80, GROUP = 8, STAGES = 7: 33165 cycles in 1 wave, threads and waits
-            the defaults: BK = 64, GROUP = 8: 69226 cycles in 1 wave, tensor cores
+            BK = 64, BM = 64, BN = 64, GROUP = 8, STAGES = 7: 33678 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 64, GROUP = 8, STAGES = 7: 34449 cycles in 1 wave, threads and waits
+            BK = 64, BM = 64, BN = 128, GROUP = 8, STAGES = 7: 34498 cycles in 1 wave, threads and waits
+            BK = 64, BM = 64, BN = 112, GROUP = 8, STAGES = 7: 34726 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 80, GROUP = 8, STAGES = 7: 35565 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 71626 cycles in 1 wave, tensor cores
         "#]],
     );
 }
@@ -105,12 +105,12 @@ fn a_large_product_in_turns() {
         &dims,
         expect![[r#"
             234 combinations: 90 need more than the target's 227 KiB of shared memory or its threads, 14 have tensors that exceed the registers of a thread, 130 legal, of which 5 are kept
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 340104 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 341877 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 5: 345372 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 112, GROUP = 8, STAGES = 7: 354732 cycles in 1 wave, threads and waits
-            BK = 64, BM = 128, BN = 144, GROUP = 8, STAGES = 6: 381488 cycles in 1 wave, threads and waits
-            the defaults: BK = 64, GROUP = 8: 377997 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 5: 342504 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 208, GROUP = 8, STAGES = 4: 344277 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 176, GROUP = 8, STAGES = 5: 347772 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 112, GROUP = 8, STAGES = 7: 357132 cycles in 1 wave, threads and waits
+            BK = 64, BM = 128, BN = 144, GROUP = 8, STAGES = 6: 383888 cycles in 1 wave, threads and waits
+            the defaults: BK = 64, GROUP = 8: 380397 cycles in 1 wave, threads and waits
         "#]],
     );
 }
@@ -125,12 +125,12 @@ fn attention() {
         &dims,
         expect![[r#"
             15 combinations: 4 need more than the target's 227 KiB of shared memory or its threads, 11 legal, of which 5 are kept
-            BN = 192, GROUPS = 2: 748990 cycles in 16 waves, tensor cores
-            BN = 128, GROUPS = 2: 749956 cycles in 16 waves, tensor cores
-            BN = 160, GROUPS = 2: 750761 cycles in 16 waves, tensor cores
-            BN = 176, GROUPS = 2: 752151 cycles in 16 waves, tensor cores
-            BN = 144, GROUPS = 2: 755827 cycles in 16 waves, tensor cores
-            the defaults: GROUPS = 2: 749956 cycles in 16 waves, tensor cores
+            BN = 192, GROUPS = 2: 751390 cycles in 16 waves, tensor cores
+            BN = 128, GROUPS = 2: 752356 cycles in 16 waves, tensor cores
+            BN = 160, GROUPS = 2: 753161 cycles in 16 waves, tensor cores
+            BN = 176, GROUPS = 2: 754551 cycles in 16 waves, tensor cores
+            BN = 144, GROUPS = 2: 758227 cycles in 16 waves, tensor cores
+            the defaults: GROUPS = 2: 752356 cycles in 16 waves, tensor cores
         "#]],
     );
 }
