@@ -22,6 +22,7 @@ mod roles;
 mod scans;
 mod stores;
 mod sync;
+mod together;
 mod trips;
 mod turns;
 

@@ -444,3 +444,69 @@ fn copies_in_clusters_wait_longer_for_dram() {
     assert!(from_dram > 1.1, "{from_dram}");
     assert!(from_cache < 1.1, "{from_cache}");
 }
+
+/// Returns a kernel whose blocks load tiles of `tile` elements from a matrix, 40 times.
+fn loads(tile: [i64; 2]) -> String {
+    let [rows, columns] = tile;
+    format!(
+        "kernel sums(x: f16[m, n] : [a, 1], y: mut f32[b, {rows}, {columns}]) grid [b] threads 128 {{
+    let acc = register_tensor(f32, [{rows}, {columns}]);
+    fill(acc, 0.0);
+    for i in 0..40 {{ acc = acc + cast(load(tile(x, [{rows}, {columns}])[.., .., i, 0]), f32); }}
+    copy(acc, y[block_idx]);
+}}
+"
+    )
+}
+
+/// Returns the forecast cycles of `blocks` blocks of [`loads`] on a matrix of `m` by `n` elements whose rows are `apart` elements apart.
+fn load_cycles(tile: [i64; 2], blocks: i64, [m, n, apart]: [i64; 3]) -> f64 {
+    let (db, file) = TestDb::with_file(&loads(tile));
+    let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+    let (args, target) = (crate::CtArgs::default(), Target::usual());
+    let dims = [("m", m), ("n", n), ("b", blocks), ("a", apart)].map(|(name, value)| (name.into(), value));
+    let facts = crate::LaunchFacts::of_launch(&db, kernel, &dims.clone().into());
+    let instance = crate::Instance::chosen(&db, kernel, args, target, facts);
+    let symbols = dims.map(|(name, value)| (Symbol::Dim(name), value)).into();
+    forecast_of_launch(&db, instance, Known::symbols(&symbols)).expect("the grid is known").alone
+}
+
+/// A loaded row of 128 bytes that begins within a line of the cache lies in two.
+#[test]
+fn loaded_rows_that_begin_within_lines_take_longer() {
+    // Eight blocks of a multiprocessor share its way to the cache.
+    let [aligned, shifted] = [64, 72].map(|apart| load_cycles([64, 64], 132 * 8, [16, 64, apart]));
+    assert!((1.3..2.0).contains(&(shifted / aligned)), "{aligned}, {shifted}");
+}
+
+/// Loads wait longer if their tensor comes from DRAM than if it stays in the cache.
+#[test]
+fn loads_wait_longer_for_dram() {
+    let [cached, from_dram] = [64, 1 << 20].map(|m| load_cycles([64, 64], 132, [m, 64, 64]));
+    assert!(from_dram > 1.5 * cached, "{cached}, {from_dram}");
+}
+
+/// Narrow accesses of a thread in one row share the address of the row.
+#[test]
+fn accesses_in_one_row_share_its_address() {
+    let [rows, row] = [[32, 128], [1, 4096]].map(|tile| load_cycles(tile, 132 * 8, [4096, 4097, 4097]));
+    assert!(rows > 1.3 * row, "{rows}, {row}");
+}
+
+/// A launch of a kernel with roles takes longer by the same cycles at every clock.
+#[test]
+fn roles_start_later() {
+    let start = |text: &str| {
+        let (db, file) = TestDb::with_file(text);
+        let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+        let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
+        let dims = [("m", 128), ("n", 128), ("k", 64), ("b", 1), ("a", 64)];
+        let symbols = dims.map(|(name, value)| (Symbol::Dim(name.into()), value)).into();
+        let found = forecast_of_launch(&db, instance, Known::symbols(&symbols)).expect("the grid is known");
+        assert!(found.cycles >= found.start + found.alone.max(found.dram), "{found:?}");
+        found.start
+    };
+    let cost = Target::usual().costs().role_start;
+    assert_eq!([start(&product(128, 128, ONE_IN_FLIGHT)), start(&loads([16, 64]))], [cost, 0.0]);
+    assert!(cost > 0.0);
+}
