@@ -295,7 +295,7 @@ fn a_pipeline_of_one_stage_waits_for_none() {
         expect![[r#"
             exit 1
             --
-            std/matmul_pipelined.hx:28:14: error[HX0216]: found -1 groups, expected 0 to 64
+            std/matmul_pipelined.hx:35:14: error[HX0216]: found -1 groups, expected 0 to 64
         "#]],
     );
 }

@@ -38,7 +38,7 @@ fn candidates_are_listed_without_a_gpu() {
               4 combinations: 1 break `B % 32 == 0`, 3 legal
               B = 256                  0.35 µs  bound by threads and waits
               B = 64                   0.35 µs  bound by issue slots
-              B = 128 (defaults)       0.35 µs  bound by issue slots
+              B = 128 (defaults)       0.36 µs  bound by issue slots
             --
             device: simulator (sm_90a)
         "#]],

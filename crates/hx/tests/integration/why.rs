@@ -550,11 +550,11 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
         &["moved", "--members", "--dim", "n=4096"],
         expect![[r#"
             exit 0
-            `moved` runs as `moved<B = 64>`, 0.3 µs by the cost model, the fastest of 3 members of its family that fit; next is `moved<B = 1024>`, 0.4 µs
+            `moved` runs as `moved<B = 64>`, 0.4 µs by the cost model, the fastest of 3 members of its family that fit; next is `moved<B = 1024>`, 0.4 µs
 
-                   0.3 µs   1.00  moved<B = 64>    estimated
-                   0.4 µs   1.19  moved<B = 1024>  estimated
-                  44.0 µs  128.00  rows             estimated
+                   0.4 µs   1.00  moved<B = 64>    estimated
+                   0.4 µs   1.18  moved<B = 1024>  estimated
+                  44.0 µs  122.08  rows             estimated
             --
         "#]],
     );

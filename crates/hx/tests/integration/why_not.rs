@@ -147,7 +147,7 @@ fn another_instruction_of_a_product_costs_more() {
         &["gemm", "acc", "--not", "mma"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:37:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
               `mma` fits and costs more: 773030 cycles of a block instead of 286974 (× 2.69)
                 cycles that differ: tensor cores 262144 → 393871, shared memory 172032 → 270336, issue slots 6800 → 86672
                 #6 copy(sb[0..256, 0..64, s], sb_tile): ldmatrix.x4, 16 B an access, no bank conflicts: 171264 cycles, besides
@@ -210,8 +210,8 @@ fn stages_take_shared_memory() {
         expect![[r#"
             exit 0
             `pipe` has 4 stages, `STAGES`: the launch decides, not the compiler
-              STAGES = 4, this one: 337867 cycles of the launch, 170.6 µs, bound by threads and waits, 229440 of 232448 B of shared memory, about 152 of 232 registers
-              STAGES = 2: 512417 cycles of the launch, 258.8 µs, bound by threads and waits, 131104 of 232448 B of shared memory, about 152 of 232 registers
+              STAGES = 4, this one: 340267 cycles of the launch, 171.9 µs, bound by threads and waits, 229440 of 232448 B of shared memory, about 152 of 232 registers
+              STAGES = 2: 514817 cycles of the launch, 260.0 µs, bound by threads and waits, 131104 of 232448 B of shared memory, about 152 of 232 registers
             --
         "#]],
     );
@@ -233,7 +233,7 @@ fn boxes_follow_from_the_swizzle() {
         &["gemm", "sa", "--not", "box"],
         expect![[r#"
             exit 0
-            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:21:9
+            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:23:9
               1 box of 64×128: asks for `128B swizzle ∘ (128,64,4):(64,1,D)`; whole boxes by one thread
               2 boxes of 32×128 under the 64 B swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
               4 boxes of 16×128 under the 32 B swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
@@ -246,7 +246,7 @@ fn boxes_follow_from_the_swizzle() {
         &["gemm", "sa", "--not", "box 64x64"],
         expect![[r#"
             exit 0
-            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:21:9
+            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:23:9
               1 box of 64×128: asks for `128B swizzle ∘ (128,64,4):(64,1,D)`; whole boxes by one thread
               not `64×64`: a box has rows of 8, 16, 32, 64 elements of 16 bits, as wide as its swizzle, or whole rows without one; along other dimensions it is as long as the tile, up to 256
                 boxes of 64×64 would be 2 copies of the same bytes instead of 1
@@ -323,7 +323,7 @@ fn arrangements_of_warps_are_compared() {
         &["gemm", "acc", "--not", "warps"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:37:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
               `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
               `warps: [1, 8]` fits and costs more: 855974 cycles of a block instead of 286974 (× 2.98), mma.m16n8k16.f32.bf16
               `warps: [2, 4]` fits and costs more: 773030 cycles of a block instead of 286974 (× 2.69), mma.m16n8k16.f32.bf16
@@ -336,7 +336,7 @@ fn arrangements_of_warps_are_compared() {
         &["gemm", "acc", "--not", "warps [3, 2]"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:37:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
               `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
               not `warps: [3, 2]`: `warps: [3, 2]` are 6 warps, which do not divide the role's 8
             --
@@ -347,7 +347,7 @@ fn arrangements_of_warps_are_compared() {
         &["gemm", "acc", "--not", "4x2"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:37:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
               `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
               `warps: [4, 2]` fits and costs more: 292558 cycles of a block instead of 286974 (× 1.02)
                 cycles that differ: shared memory 172032 → 204800, issue slots 6800 → 25232
@@ -366,9 +366,9 @@ fn a_split_is_a_decision_of_the_text() {
         expect![[r#"
             exit 0
             `SPLIT = 2` splits the work: the launch decides, not the compiler
-              SPLIT = 2, this one: 195023 cycles of a block, 229480 of 232448 B of shared memory, about 88 of 232 registers
+              SPLIT = 2, this one: 211407 cycles of a block, 229480 of 232448 B of shared memory, about 88 of 232 registers
               SPLIT = 1: 154115 cycles of a block, 229472 of 232448 B of shared memory, about 88 of 232 registers
-              SPLIT = 4: 197327 cycles of a block, 229496 of 232448 B of shared memory, about 88 of 232 registers
+              SPLIT = 4: 221903 cycles of a block, 229496 of 232448 B of shared memory, about 88 of 232 registers
               the grids differ, so blocks do different work: `--dim` of `m`, `k`, `n` compares launches
             --
         "#]],
@@ -394,7 +394,7 @@ fn copies_say_why_they_are_not_other_instructions() {
         &["gemm", "sa", "--not", "ldmatrix"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:37:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
               not `ldmatrix`: the product reads the operand from shared memory itself, so nothing loads it
             --
         "#]],
@@ -407,7 +407,7 @@ fn copies_say_why_they_are_not_other_instructions() {
             exit 0
             #5 copy(sa[0..96, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, no bank conflicts  at k.hx:23:33
               `ldmatrix.x2` fits and costs more: 27424 cycles of a block instead of 25888 (× 1.06)
-                cycles that differ: issue slots 3288 → 3672
+                cycles that differ: issue slots 2892 → 3276
                 #5 copy(sa[0..96, 0..64, s], sa_tile): ldmatrix.x2, 16 B an access, no bank conflicts: 7680 → 9216 cycles
             --
         "#]],
@@ -419,7 +419,7 @@ fn copies_say_why_they_are_not_other_instructions() {
             exit 0
             #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at k.hx:15:17
               `cp.async` fits and costs more: 12528 cycles of a block instead of 11473 (× 1.09)
-                cycles that differ: shared memory 6144 → 8192, L2 cache 10177 → 11232, issue slots 1608 → 1732
+                cycles that differ: shared memory 6144 → 8192, L2 cache 10177 → 11232, issue slots 948 → 1072
                 #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): cp.async.cg.16, 16 B an access, no bank conflicts: 4406 → 5461 cycles
             --
         "#]],

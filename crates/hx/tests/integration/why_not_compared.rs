@@ -26,8 +26,8 @@ fn widths_are_compared() {
             exit 0
             #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile): ld.global.b16, 2 B an access  at k.hx:6:59
               16 B fits with `rearrange(b_tile, auto)`, which is made only where the text says so: 41096 cycles of a block instead of 47664 (× 0.86)
-                cycles that differ: shared memory 0 → 5120, L2 cache 22187 → 8533, arithmetic 1056 → 32, issue slots 33648 → 6320
-                #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile_moved): ld.global.v4.b32, 16 B an access: 31744 → 12971 cycles
+                cycles that differ: shared memory 0 → 5120, L2 cache 22187 → 8533, arithmetic 1056 → 32, issue slots 18028 → 3702
+                #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile_moved): ld.global.v4.b32, 16 B an access: 22187 → 12971 cycles
                 #7 b_tile = rearrange(b_tile_moved): through shared memory: st.shared.v4.b32, 16 B an access, no bank conflicts; ldmatrix.x4.trans, 16 B an access, no bank conflicts: 8109 cycles, besides
                 #1 copy(a[block_idx.x * 64 + 0..64, i * 64 + 0..64], a_tile): ld.global.b32, 4 B an access: 10923 → 5461 cycles
                 shared memory 0 → 8192 of 232448 B
@@ -41,7 +41,7 @@ fn widths_are_compared() {
             exit 0
             #6 copy(acc_f16, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.b32, 4 B an access  at k.hx:8:5
               16 B fits with `rearrange(acc_f16, auto)`, which is made only where the text says so: 47754 cycles of a block instead of 47664 (× 1.00)
-                cycles that differ: issue slots 33648 → 33316
+                cycles that differ: issue slots 18028 → 17828
                 #7 acc_f16_moved = rearrange(acc_f16): through shared memory: stmatrix.x4, 16 B an access, no bank conflicts; ld.shared.v4.b32, 16 B an access, no bank conflicts: 261 cycles, besides
                 shared memory 0 → 8192 of 232448 B
             --
@@ -156,8 +156,8 @@ fn candidates_and_layouts_are_compared() {
         expect![[r#"
             exit 0
             `BN` is a compile-time parameter: the launch decides, not the compiler; here it is 256
-              BN = 256, this one: 337867 cycles of the launch, 170.6 µs, bound by threads and waits, 229440 of 232448 B of shared memory, about 152 of 232 registers
-              BN = 128: 371793 cycles of the launch, 187.8 µs, bound by threads and waits, 163904 of 232448 B of shared memory, about 88 of 232 registers
+              BN = 256, this one: 340267 cycles of the launch, 171.9 µs, bound by threads and waits, 229440 of 232448 B of shared memory, about 152 of 232 registers
+              BN = 128: 374193 cycles of the launch, 189.0 µs, bound by threads and waits, 163904 of 232448 B of shared memory, about 88 of 232 registers
             --
         "#]],
     );
