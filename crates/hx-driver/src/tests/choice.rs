@@ -42,13 +42,13 @@ fn a_call_has_the_choice_of_each_case() {
             assert_eq(y, x @ x);
         }",
         expect![[r#"
-            `f32[2048]`, `f32[2048]`: `whole` runs as `whole<B = 64>`, 0.3 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
+            `f32[2048]`, `f32[2048]`: `whole` runs as `whole<B = 64>`, 0.4 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
 
             | member | µs | |
             |---|--:|--:|
-            | `whole<B = 64>` | 0.3 | 1.00 |
-            | `whole<B = 1024>` | 0.4 | 1.19 |
-            | `rows` | 22.0 | 64.00 |
+            | `whole<B = 64>` | 0.4 | 1.00 |
+            | `whole<B = 1024>` | 0.4 | 1.18 |
+            | `rows` | 22.0 | 62.50 |
 
             `f32[96]`, `f32[96]`: `whole` runs as `rows`, 1.0 µs by the cost model, the one member of its family that fits
         "#]],

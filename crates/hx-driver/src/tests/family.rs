@@ -48,17 +48,17 @@ fn a_launch_takes_the_member_that_is_fastest_for_its_shape() {
         2048,
         "whole(x, y);",
         expect![[r#"
-        | whole block [0]: whole B = 64
-        `whole` runs as `whole<B = 64>`, 0.3 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
-        passed
-    "#]],
+            | whole block [0]: whole B = 64
+            `whole` runs as `whole<B = 64>`, 0.4 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
+            passed
+        "#]],
     );
     check(
         1048576,
         "whole(x, y);",
         expect![[r#"
             | whole block [0]: whole B = 1024
-            `whole` runs as `whole<B = 1024>`, 1.9 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 64>`, 2.6 µs
+            `whole` runs as `whole<B = 1024>`, 2.0 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 64>`, 3.7 µs
             passed
         "#]],
     );
@@ -125,11 +125,11 @@ fn a_choice_is_kept() {
         2048,
         "whole(x, y); whole(x, y);",
         expect![[r#"
-        | whole block [0]: whole B = 64
-        | whole block [0]: whole B = 64
-        `whole` runs as `whole<B = 64>`, 0.3 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
-        passed
-    "#]],
+            | whole block [0]: whole B = 64
+            | whole block [0]: whole B = 64
+            `whole` runs as `whole<B = 64>`, 0.4 µs by the cost model, the fastest of 3 members of its family that fit; next is `whole<B = 1024>`, 0.4 µs
+            passed
+        "#]],
     );
 }
 
@@ -153,7 +153,7 @@ test \"t\" {{ let x = ones(f32, [1048576]); let y = empty(f32, [1048576]); {call
 fn a_parameter_that_is_auto_takes_the_fastest_value_of_its_axis() {
     let want = expect![[r#"
         | moved block [0]: B = 1024
-        `moved` runs as `moved<B = 1024>`, 1.9 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 2.6 µs
+        `moved` runs as `moved<B = 1024>`, 2.0 µs by the cost model, the fastest of 2 members of its family that fit; next is `moved<B = 64>`, 3.7 µs
         passed
     "#]];
     let axis = "tune B in [64, 1024, 96]";
