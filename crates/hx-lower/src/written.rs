@@ -46,7 +46,8 @@ impl WrittenArg {
             None => {
                 let known = item_names(db, file);
                 let near = path.as_name().and_then(|name| nearest(name, known.iter().map(Name::as_str)));
-                let hint = near.map_or_else(String::new, |near| format!("; perhaps `{near}` is meant"));
+                let meant = in_library(db, file, path).or_else(|| near.map(str::to_owned));
+                let hint = meant.map_or_else(String::new, |meant| format!("; perhaps `{meant}` is meant"));
                 let place = file.path(db);
                 Err(format!(
                     "`{path}` is not a number, element type or layout, and no `fn` of this name is in `{place}`{hint}"
@@ -54,6 +55,13 @@ impl WrittenArg {
             }
         }
     }
+}
+
+/// Returns the path of the library's activation function of this name.
+fn in_library(db: &dyn Db, file: SourceFile, name: &Path) -> Option<String> {
+    let full = format!("std::activations::{}", name.as_name()?);
+    let target = resolve_path(db, file, &path(&full)?)?;
+    matches!(target, PathTarget::Item(Item::Function(_))).then_some(full)
 }
 
 impl fmt::Display for WrittenArg {
