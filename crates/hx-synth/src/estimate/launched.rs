@@ -26,10 +26,13 @@ pub(super) fn costs_of_launch<'p>(
 ) -> Cow<'p, BTreeMap<OpId, Cost>> {
     let mut costs = Cow::Borrowed(&solution.costs);
     for (op, _) in program.ops(1.0) {
-        let rows = match (&op.kind, solution.choices.get(&op.id)) {
-            (OpKind::CopyAsync { src, .. }, Some(Choice::Bulk(choice))) => rows_of_boxes(src, choice),
-            (OpKind::Copy { src, .. }, Some(Choice::Copy(_))) => rows_of_loads(program, src, known),
-            _ => None,
+        let choice = solution.choices.get(&op.id);
+        let rows = if let (OpKind::CopyAsync { src, .. }, Some(Choice::Bulk(choice))) = (&op.kind, choice) {
+            rows_of_boxes(src, choice)
+        } else if let (OpKind::Copy { src, .. }, Some(Choice::Copy(_))) = (&op.kind, choice) {
+            rows_of_loads(program, src, known)
+        } else {
+            None
         };
         let factor = rows.and_then(|rows| factor(program, &rows, known)).unwrap_or(1.0);
         if factor > 1.0
