@@ -13,6 +13,7 @@
 
 mod code;
 pub mod codes;
+mod cores;
 mod db;
 mod diagnostic;
 mod divided;
@@ -31,6 +32,7 @@ pub mod testing;
 
 pub use ::line_index::{LineCol, LineIndex, WideEncoding, WideLineCol};
 pub use code::{Code, Status, all_codes, code, nearest_code};
+pub use cores::on_all_cores;
 pub use db::{Db, has_syntax_errors, line_index, module_files, parse, resolve_module, syntax_diagnostics};
 pub use diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Severity, sort_diagnostics};
 pub use fnv::fnv;

@@ -1,8 +1,6 @@
 //! Checks files: reports everything that the compiler finds, and on demand the independent checker's verdict on every solution.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use hx_base::{Diagnostic, SourceFile, codes, sort_diagnostics};
+use hx_base::{Diagnostic, SourceFile, codes, on_all_cores, sort_diagnostics};
 use hx_compile::{
     Db, check_file, check_front, default_instance, instance_diagnostics, routed_program, violations,
 };
@@ -14,39 +12,11 @@ use crate::emit::{EmitError, Overrides, instance, kernels};
 use crate::front::foreign_errors;
 use crate::setup::Setup;
 
-/// Stack of a checking thread, because the compiler's passes recurse into nested expressions. The memory is reserved, not
-/// committed.
-const STACK: usize = 256 << 20;
-
 /// Runs [`check`] on every file, on as many threads as there are cores. Returns the diagnostics of the files, and of the code
 /// that they use from other files, ordered by place.
 pub fn check_all(db: &Database, files: &[SourceFile], target: Target, verify: bool) -> Vec<Diagnostic> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let next = AtomicUsize::new(0);
-    let work = |db: &Database| {
-        let mut found = Vec::new();
-        while let Some(&file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found.extend(check(db, file, target, verify));
-        }
-        found
-    };
-    let mut found = std::thread::scope(|scope| {
-        let helpers = (1..cores.min(files.len())).filter_map(|_| {
-            let db = db.clone();
-            let work = &work;
-            // If a thread cannot be started, the remaining threads check its share.
-            std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || work(&db)).ok()
-        });
-        let helpers: Vec<_> = helpers.collect();
-        let mut found = work(db);
-        for helper in helpers {
-            match helper.join() {
-                Ok(more) => found.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        found
-    });
+    let checked = |db: &Database, at: usize| check(db, files[at], target, verify);
+    let mut found = on_all_cores(files.len(), &|| db.clone(), &checked).concat();
     found.extend(foreign_errors(db, files));
     sort_diagnostics(db, &mut found);
     found

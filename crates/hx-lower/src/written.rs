@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hx_base::{SourceFile, nearest};
-use hx_hir::{Db, Item, Name, Path, PathTarget, item_names, resolve_path};
+use hx_base::{FileKind, SourceFile, module_files, nearest};
+use hx_hir::{Db, Item, Name, Path, PathTarget, file_items, item_names, resolve_path};
 
 use crate::CtValue;
 
@@ -46,7 +46,7 @@ impl WrittenArg {
             None => {
                 let known = item_names(db, file);
                 let near = path.as_name().and_then(|name| nearest(name, known.iter().map(Name::as_str)));
-                let meant = in_library(db, file, path).or_else(|| near.map(str::to_owned));
+                let meant = in_library(db, path).or_else(|| near.map(str::to_owned));
                 let hint = meant.map_or_else(String::new, |meant| format!("; perhaps `{meant}` is meant"));
                 let place = file.path(db);
                 Err(format!(
@@ -57,11 +57,16 @@ impl WrittenArg {
     }
 }
 
-/// Returns the path of the library's activation function of this name.
-fn in_library(db: &dyn Db, file: SourceFile, name: &Path) -> Option<String> {
-    let full = format!("std::activations::{}", name.as_name()?);
-    let target = resolve_path(db, file, &path(&full)?)?;
-    matches!(target, PathTarget::Item(Item::Function(_))).then_some(full)
+/// Returns the path of the library's function of this name; of several, the first by the names of their files.
+fn in_library(db: &dyn Db, path: &Path) -> Option<String> {
+    let name = path.as_name()?;
+    let files = module_files(db, db.workspace()).iter().filter(|((kind, _), _)| *kind == FileKind::Std);
+    let mut having = files.filter(|(_, file)| {
+        let mut items = file_items(db, **file).named();
+        items.any(|item| matches!(item, Item::Function(_)) && item.name(db) == name)
+    });
+    let ((_, file), _) = having.next()?;
+    Some(format!("{}::{name}", file.trim_end_matches(".hx").replace('/', "::")))
 }
 
 impl fmt::Display for WrittenArg {

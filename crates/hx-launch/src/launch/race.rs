@@ -1,9 +1,9 @@
 //! Launches of one kernel with several compile-time arguments over the same device memory: compiled at the same time, checked,
 //! and timed in turns.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hx_base::on_all_cores;
 use hx_compile::Db;
 use hx_host::device::{LaunchError, LaunchRequest, Step, Times};
 use hx_host::{HostTensor, Tensor};
@@ -13,9 +13,6 @@ use hx_workspace::Database;
 use super::resident::Memory;
 use super::{Launcher, bind, find_kernel};
 use crate::machine::Gpu;
-
-/// Stack of a thread that compiles, because the compiler's passes recurse into nested expressions.
-const STACK: usize = 64 << 20;
 
 /// A GPU with the tensors of some launches in its memory.
 pub struct Racetrack<'l, 'a> {
@@ -48,35 +45,16 @@ impl<'l, 'a> Racetrack<'l, 'a> {
         on_progress: &(dyn Fn(usize) + Sync),
     ) -> Vec<Result<(), LaunchError>> {
         let (machine, until) = (self.launcher.machine, self.launcher.until);
-        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let results: Vec<OnceLock<Result<(), LaunchError>>> =
-            requests.iter().map(|_| OnceLock::new()).collect();
-        let compile = |db: &Database, request: &LaunchRequest| {
+        let done = AtomicUsize::new(0);
+        let compile = |db: &Database, at: usize| {
             let launcher = Launcher::new(db, machine, until);
-            let chosen = launcher.chosen(request)?;
-            launcher.compile(&self.gpu.cuda, super::cuda_text(db, chosen.checked)?).map(drop)
+            let compiled = launcher.chosen(&requests[at]).and_then(|chosen| {
+                launcher.compile(&self.gpu.cuda, super::cuda_text(db, chosen.checked)?).map(drop)
+            });
+            on_progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+            compiled
         };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            for _ in 0..cores.min(requests.len()) {
-                let db = db.clone();
-                let (next, done, results, compile) = (&next, &done, &results, &compile);
-                let work = move || {
-                    loop {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(request) = requests.get(at) else { return };
-                        // Each position is taken by one thread, which sets its result once.
-                        let _ = results[at].set(compile(&db, request));
-                        on_progress(done.fetch_add(1, Ordering::Relaxed) + 1);
-                    }
-                };
-                // Without a thread the others do its work; without any, the results below say so.
-                let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-            }
-        });
-        let missing =
-            || Err(super::internal("a candidate was not compiled: no thread could be started".to_owned()));
-        results.into_iter().map(|result| result.into_inner().unwrap_or_else(missing)).collect()
+        on_all_cores(requests.len(), &|| db.clone(), &compile)
     }
 
     /// Runs a step once and returns the tensors that it wrote. Their memory is zeroed before.

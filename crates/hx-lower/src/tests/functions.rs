@@ -296,11 +296,11 @@ fn a_function_writes_a_tensor_that_keeps_the_result() {
 #[test]
 fn a_function_of_the_library_has_a_path() {
     let (mut db, file) = TestDb::with_file("kernel k<F: fn>(x: f32[m]) grid [1] threads 32 {}\n");
-    db.add("std/activations.hx", "fn soft(x: f32) -> f32 { x }\n");
+    db.add("std/shapes/waves.hx", "fn soft(x: f32) -> f32 { x }\n");
     let resolved = |text: &str| text.parse::<WrittenArg>().and_then(|arg| arg.resolve(&db, file));
-    assert!(resolved("std::activations::soft").is_ok());
+    assert!(resolved("std::shapes::waves::soft").is_ok());
     expect![
-        "`soft` is not a number, element type or layout, and no `fn` of this name is in `a.hx`; perhaps `std::activations::soft` is meant"
+        "`soft` is not a number, element type or layout, and no `fn` of this name is in `a.hx`; perhaps `std::shapes::waves::soft` is meant"
     ]
     .assert_eq(&resolved("soft").expect_err("the file does not use it"));
 }

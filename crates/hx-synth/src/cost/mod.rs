@@ -225,8 +225,9 @@ pub(crate) fn cast_singly(target: Target, threads: u32, values: i64) -> f64 {
     target.costs().converted_issue * values as f64 * warps_per_unit(target, threads)
 }
 
-/// The cycles of a wavefront between the memories of two blocks, as a multiple of one within a block. Fitted: products that share K over a
-/// cluster (`std::gemm_split`) at 210 shapes on an H200, whose order by the estimates is closest to the measured one with 3 among 1 to 4.
+/// The cycles of a wavefront between the memories of two blocks, as a multiple of one within a block. No probe measures it. Weak evidence:
+/// of the products at 210 shapes on an H200 that the estimates choose, `std::gemm_split` among them, the time is 1.034 times the shortest
+/// measured one with 1 and 1.0325 times with 3.
 const BETWEEN_BLOCKS: f64 = 3.0;
 
 /// Returns the cycles of a sum of `values` elements of each thread over `blocks` blocks of a cluster: the blocks meet as at a barrier of
