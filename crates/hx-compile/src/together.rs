@@ -1,5 +1,6 @@
 //! Work on several instances at the same time.
 
+use hx_base::on_all_cores;
 use salsa::plumbing::{AsId, FromId};
 
 use crate::{Db, Instance};
@@ -11,6 +12,5 @@ pub fn together<'db, T: Send + Sync>(
     work: &(dyn for<'a> Fn(&'a dyn Db, usize, Instance<'a>) -> T + Sync),
 ) -> Vec<T> {
     let ids: Vec<salsa::Id> = instances.iter().map(AsId::as_id).collect();
-    let of = |db: &Box<dyn Db>, at: usize| work(&**db, at, Instance::from_id(ids[at]));
-    hx_base::on_all_cores(ids.len(), &|| db.fork(), &of)
+    on_all_cores(ids.len(), &|| db.fork(), &|db, at| work(&**db, at, Instance::from_id(ids[at])))
 }
