@@ -2,14 +2,13 @@
 
 use std::activations::{gelu, identity, relu};
 use std::gemm_any::gemm_any;
-use std::gemm_pairs::{gemm_pairs, gemm_pairs_pingpong};
 use std::gemm_short::gemm_short;
 use std::gemm_skinny::gemm_skinny;
 use std::gemm_split::{gemm_any_split, gemm_split, gemm_swapped_split};
 use std::tiles::grouped;
 
-/// Copies the tiles of one product into stages.
-fn feed<T: type, U: type>(
+/// Copies the tiles of one product into stages. The blocks of a cluster have the same tile of `b`: each brings its share to all of them.
+fn feed<T: type, U: type, CLUSTER = 1>(
     a: T[m, k],
     b: U[n, k],
     sa: shared mut T[M, K, S],
@@ -21,7 +20,11 @@ fn feed<T: type, U: type>(
     for ki in 0..cdiv(k, K) {
         let s = pipe.acquire();
         copy_async(tile(a, [M, K])[.., .., bm, ki], sa[.., .., s], signal: pipe);
-        copy_async(tile(b, [N, K])[.., .., bn, ki], sb[.., .., s], signal: pipe);
+        if CLUSTER == 1 {
+            copy_async(tile(b, [N, K])[.., .., bn, ki], sb[.., .., s], signal: pipe);
+        } else {
+            copy_async(tile(b, [N, K])[.., .., bn, ki], sb[.., .., s], signal: pipe, multicast: 0);
+        }
     }
 }
 
@@ -92,7 +95,8 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
 }
 
 /// c[m, n] = EPILOGUE(a[m, k] · b[n, k]ᵀ), element by element. Blocks walk over the tiles; groups of 64 rows share each tile. With `BN`
-/// in steps of 16 the tiles of a product fill the multiprocessors more evenly. Tiles are stored `W` columns at a time.
+/// in steps of 16 the tiles of a product fill the multiprocessors more evenly. Tiles are stored `W` columns at a time. The blocks of a
+/// cluster have `CLUSTER` tiles below each other, and read those of `b` once for all of them.
 ///
 /// The operands are f16, bf16, tf32, floats of 8 bits or integers of 8 bits. Those of 16 bits may be contiguous along either
 /// dimension, as in `gemm(a.T, b, c)`; the instructions read all others along K only.
@@ -103,11 +107,11 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm<BN = 128>,
     gemm<BM = 192, BN = 208>,
     gemm<BM = 192, BN = 160>,
-    gemm_pairs<BN = 256>,
-    gemm_pairs<BN = 192>,
-    gemm_pairs<BM = 192, BN = 208>,
-    gemm_pairs<BM = 192, BN = 160>,
-    gemm_pairs<BM = 64, BN = 128, STAGES = 6>,
+    gemm<BN = 256, CLUSTER = 2>,
+    gemm<BN = 192, CLUSTER = 2>,
+    gemm<BM = 192, BN = 208, CLUSTER = 2>,
+    gemm<BM = 192, BN = 160, CLUSTER = 2>,
+    gemm<BM = 64, BN = 128, STAGES = 6, CLUSTER = 2>,
     gemm_pingpong<BN = 192>,
     gemm_pingpong<BN = 160>,
     gemm_pingpong<BN = 128>,
@@ -115,9 +119,9 @@ fn store<ACC: type, OUT: type, EPILOGUE: fn>(
     gemm_pingpong<BN = 32, STAGES = 8>,
     gemm_pingpong<BN = 16, STAGES = 8>,
     gemm_pingpong<BM = 64, BN = 256>,
-    gemm_pairs_pingpong<BN = 192>,
-    gemm_pairs_pingpong<BN = 160>,
-    gemm_pairs_pingpong<BN = 128>,
+    gemm_pingpong<BN = 192, CLUSTER = 2>,
+    gemm_pingpong<BN = 160, CLUSTER = 2>,
+    gemm_pingpong<BN = 128, CLUSTER = 2>,
     gemm_swapped<BM = 8>,
     gemm_swapped<BM = 16>,
     gemm_swapped<BM = 32>,
@@ -173,33 +177,36 @@ kernel gemm<
     W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 })
         / (if OUT == f32 || OUT == i32 { 2 } else { 1 }),
     SLOTS = 2,
+    CLUSTER = 1,
     EPILOGUE: fn = identity,
 >(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
     where BN % W == 0, T == f16 || T == bf16 || (a1 == 1 && b1 == 1)
     tune BM in [64, 128, 192, 256], BN in 64..=256 step 16, BK in [64, 128], STAGES in 2..=7, GROUP in [8, 16]
-    grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
+    grid [CLUSTER * min(multiprocessors / CLUSTER, cdiv(m, CLUSTER * BM) * cdiv(n, BN))]
+    cluster [CLUSTER]
 {
-    let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
-    let rounds = cdiv(rows * columns - block_idx, grid_dim);
+    let (rank, cluster, clusters) = (block_idx % CLUSTER, block_idx / CLUSTER, grid_dim / CLUSTER);
+    let (rows, columns, steps) = (cdiv(m, CLUSTER * BM), cdiv(n, BN), cdiv(k, BK));
+    let rounds = cdiv(rows * columns - cluster, clusters);
     let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(U, [BN, BK, STAGES]));
     let pipe = pipeline(STAGES);
     warp_groups {
         // 24 registers, the default, are too few for threads that copy what no box takes.
         producer registers 40 {
             for w in 0..rounds {
-                let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
-                feed(a, b, sa, sb, pipe, bm, bn);
+                let (bm, bn) = grouped<GROUP = GROUP>(cluster + w * clusters, rows, columns);
+                feed<CLUSTER = CLUSTER>(a, b, sa, sb, pipe, CLUSTER * bm + rank, bn);
             }
         }
         consumer (BM / 64) {
             let acc = register_tensor(ACC, [BM, BN]);
             let slots = shared_tensor(OUT, [BM, W, SLOTS]);
             for w in 0..rounds {
-                let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
+                let (bm, bn) = grouped<GROUP = GROUP>(cluster + w * clusters, rows, columns);
                 multiply(acc, sa, sb, pipe, steps);
                 gemm_wait(0);
                 pipe.release();
-                store<EPILOGUE = EPILOGUE>(acc, slots, c, bm, bn, w * (BN / W));
+                store<EPILOGUE = EPILOGUE>(acc, slots, c, CLUSTER * bm + rank, bn, w * (BN / W));
             }
         }
     }
@@ -219,22 +226,25 @@ kernel gemm_pingpong<
     W = (if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 })
         / (if OUT == f32 || OUT == i32 { 2 } else { 1 }),
     SLOTS = 2,
+    CLUSTER = 1,
     EPILOGUE: fn = identity,
 >(a: T[m, k] : [a0, a1], b: U[n, k] : [b0, b1], c: mut OUT[m, n] : [c0, 1])
     where BN % W == 0, T == f16 || T == bf16 || (a1 == 1 && b1 == 1)
     tune BM in [64, 128, 256], BN in 64..=256 step 16, BK in [64, 128], STAGES in 2..=7, GROUP in [8, 16]
-    grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
+    grid [CLUSTER * min(multiprocessors / CLUSTER, cdiv(m, CLUSTER * BM) * cdiv(n, BN))]
+    cluster [CLUSTER]
 {
-    let (rows, columns, steps) = (cdiv(m, BM), cdiv(n, BN), cdiv(k, BK));
-    let rounds = cdiv(rows * columns - block_idx, grid_dim);
+    let (rank, cluster, clusters) = (block_idx % CLUSTER, block_idx / CLUSTER, grid_dim / CLUSTER);
+    let (rows, columns, steps) = (cdiv(m, CLUSTER * BM), cdiv(n, BN), cdiv(k, BK));
+    let rounds = cdiv(rows * columns - cluster, clusters);
     let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(U, [BN, BK, STAGES]));
     let (pipe, multiplying) = (pipeline(STAGES, readers: 1), turns());
     warp_groups {
         // Threads that copy what no box takes need more than 24 registers. Small tiles leave them enough.
         producer registers (if BN > 128 { 24 } else { 48 }) {
             for w in 0..rounds {
-                let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
-                feed(a, b, sa, sb, pipe, bm, bn);
+                let (bm, bn) = grouped<GROUP = GROUP>(cluster + w * clusters, rows, columns);
+                feed<CLUSTER = CLUSTER>(a, b, sa, sb, pipe, CLUSTER * bm + rank, bn);
             }
         }
         consumer each 2 (g) {
@@ -242,9 +252,9 @@ kernel gemm_pingpong<
             let slots = shared_tensor(OUT, [BM, W, SLOTS]);
             pipe.skip(g * steps);
             for i in 0..cdiv(rounds - g, 2) {
-                let (bm, bn) = grouped<GROUP = GROUP>(block_idx + (2 * i + g) * grid_dim, rows, columns);
+                let (bm, bn) = grouped<GROUP = GROUP>(cluster + (2 * i + g) * clusters, rows, columns);
                 multiply_in_turn(acc, sa, sb, pipe, multiplying, steps);
-                store<EPILOGUE = EPILOGUE>(acc, slots, c, bm, bn, i * (BN / W));
+                store<EPILOGUE = EPILOGUE>(acc, slots, c, CLUSTER * bm + rank, bn, i * (BN / W));
             }
         }
     }
@@ -305,6 +315,35 @@ test "gemm" for (m, n, k) in [(128, 256, 64), (300, 520, 136)] {
     assert_close(c, a @ b.T, ulp: 4);
     gemm_pingpong(a, b, d);
     assert_close(d, a @ b.T, ulp: 4);
+}
+
+test "gemm in clusters of two" for (m, n, k) in [(1, 16, 8), (300, 264, 136), (520, 296, 72)] {
+    let a = randn(f16, [m, k], seed: 1);
+    let b = randn(f16, [n, k], seed: 2);
+    let (c, d, e) = (empty(f16, [m, n]), empty(f16, [m, n]), empty(f16, [m, n]));
+    gemm<CLUSTER = 2>(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    assert(spills() == 0);
+    gemm_pingpong<CLUSTER = 2>(a, b, d);
+    assert_close(d, a @ b.T, ulp: 4);
+    assert(spills() == 0);
+    gemm<BM = 192, BN = 208, EPILOGUE = relu, CLUSTER = 2>(a, b, e);
+    assert_close(e, max(a @ b.T, 0.0), ulp: 4);
+    assert(spills() == 0);
+}
+
+test "gemm of other types in clusters of two" for (m, n, k) in [(130, 272, 160), (264, 80, 432)] {
+    let a = uniform(i8, [m, k], low: -128, high: 128, seed: 3);
+    let b = uniform(i8, [n, k], low: -128, high: 128, seed: 4);
+    let c = empty(i32, [m, n]);
+    gemm<CLUSTER = 2>(a, b, c);
+    assert((c == a @ b.T).all());
+    let (x, y) = (randn(bf16, [k, m], seed: 5), randn(bf16, [k, n], seed: 6));
+    let (z, w) = (empty(bf16, [m, n]), empty(bf16, [m, n]));
+    gemm<BM = 64, BN = 128, STAGES = 6, CLUSTER = 2>(x.T, y.T, z);
+    assert_close(z, x.T @ y, ulp: 4);
+    gemm_pingpong<BM = 64, BN = 128, CLUSTER = 2>(x.T, y.T, w);
+    assert_close(w, x.T @ y, ulp: 4);
 }
 
 test "gemm of any shape" for (m, n, k) in [

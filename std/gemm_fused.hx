@@ -4,21 +4,28 @@
 
 use std::activations::{gelu, identity, relu};
 use std::gemm::{feed, multiply, multiply_in_turn};
+use std::gemm_fused_split::{
+    gemm_bias_split,
+    gemm_bias_swapped_split,
+    gemm_residual_split,
+    gemm_residual_swapped_split,
+};
 use std::gemm_short::gemm_bias_short;
 use std::tiles::grouped;
 
 /// Copies the tiles of all products of the block into stages.
-fn feed_all<T: type, GROUP>(
+fn feed_all<T: type, GROUP, CLUSTER>(
     a: T[m, k],
     b: T[n, k],
     sa: shared mut T[M, K, S],
     sb: shared mut T[N, K, S],
     pipe: pipeline,
 ) {
-    let (rows, columns) = (cdiv(m, M), cdiv(n, N));
-    for w in 0..cdiv(rows * columns - block_idx, grid_dim) {
-        let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
-        feed(a, b, sa, sb, pipe, bm, bn);
+    let (rank, cluster, clusters) = (block_idx % CLUSTER, block_idx / CLUSTER, grid_dim / CLUSTER);
+    let (rows, columns) = (cdiv(m, CLUSTER * M), cdiv(n, N));
+    for w in 0..cdiv(rows * columns - cluster, clusters) {
+        let (bm, bn) = grouped<GROUP = GROUP>(cluster + w * clusters, rows, columns);
+        feed<CLUSTER = CLUSTER>(a, b, sa, sb, pipe, CLUSTER * bm + rank, bn);
     }
 }
 
@@ -89,7 +96,7 @@ fn store_fused<T: type, ACT: fn, IS_ADDED: bool>(
 }
 
 /// The groups of a role compute each tile together.
-fn share<T: type, ACT: fn, GROUP, W, SLOTS, IS_ADDED: bool>(
+fn share<T: type, ACT: fn, GROUP, W, SLOTS, CLUSTER, IS_ADDED: bool>(
     sa: shared T[M, K, S],
     sb: shared T[N, K, S],
     pipe: pipeline,
@@ -98,11 +105,13 @@ fn share<T: type, ACT: fn, GROUP, W, SLOTS, IS_ADDED: bool>(
     c: mut T[m, n],
     steps: i64,
 ) {
-    let (rows, columns) = (cdiv(m, M), cdiv(n, N));
+    let (rank, cluster, clusters) = (block_idx % CLUSTER, block_idx / CLUSTER, grid_dim / CLUSTER);
+    let (rows, columns) = (cdiv(m, CLUSTER * M), cdiv(n, N));
     let acc = register_tensor(f32, [M, N]);
     let (shifts, slots) = (shared_tensor(f32, [N]), shared_tensor(T, [M, W, SLOTS]));
-    for w in 0..cdiv(rows * columns - block_idx, grid_dim) {
-        let (bm, bn) = grouped<GROUP = GROUP>(block_idx + w * grid_dim, rows, columns);
+    for w in 0..cdiv(rows * columns - cluster, clusters) {
+        let (bm, bn) = grouped<GROUP = GROUP>(cluster + w * clusters, rows, columns);
+        let bm = CLUSTER * bm + rank;
         let shift = load(tile(bias, [N])[.., bn]);
         if IS_ADDED {
             fetch<SLICES = N / W>(residual, slots, bm, bn);
@@ -116,7 +125,7 @@ fn share<T: type, ACT: fn, GROUP, W, SLOTS, IS_ADDED: bool>(
 }
 
 /// Group `g` of two computes tiles of its own: one multiplies while the other stores.
-fn alternate<T: type, ACT: fn, GROUP, W, SLOTS, IS_ADDED: bool>(
+fn alternate<T: type, ACT: fn, GROUP, W, SLOTS, CLUSTER, IS_ADDED: bool>(
     sa: shared T[M, K, S],
     sb: shared T[N, K, S],
     pipe: pipeline,
@@ -127,13 +136,15 @@ fn alternate<T: type, ACT: fn, GROUP, W, SLOTS, IS_ADDED: bool>(
     steps: i64,
     g: i64,
 ) {
-    let (rows, columns) = (cdiv(m, M), cdiv(n, N));
-    let rounds = cdiv(rows * columns - block_idx, grid_dim);
+    let (rank, cluster, clusters) = (block_idx % CLUSTER, block_idx / CLUSTER, grid_dim / CLUSTER);
+    let (rows, columns) = (cdiv(m, CLUSTER * M), cdiv(n, N));
+    let rounds = cdiv(rows * columns - cluster, clusters);
     let acc = register_tensor(f32, [M, N]);
     let (shifts, slots) = (shared_tensor(f32, [N]), shared_tensor(T, [M, W, SLOTS]));
     pipe.skip(g * steps);
     for i in 0..cdiv(rounds - g, 2) {
-        let (bm, bn) = grouped<GROUP = GROUP>(block_idx + (2 * i + g) * grid_dim, rows, columns);
+        let (bm, bn) = grouped<GROUP = GROUP>(cluster + (2 * i + g) * clusters, rows, columns);
+        let bm = CLUSTER * bm + rank;
         let shift = load(tile(bias, [N])[.., bn]);
         if IS_ADDED {
             fetch<SLICES = N / W>(residual, slots, bm, bn);
@@ -142,6 +153,35 @@ fn alternate<T: type, ACT: fn, GROUP, W, SLOTS, IS_ADDED: bool>(
         copy(cast(shift, f32), shifts);
         store_fused<ACT = ACT, IS_ADDED = IS_ADDED>(acc, shifts, slots, residual, c, bm, bn, i * (N / W));
     }
+}
+
+/// As `store_fused`, of a tile of the transposed result.
+fn finish_swapped<T: type, ACT: fn, IS_ADDED: bool>(
+    acc: register f32[N, M],
+    shifts: shared f32[N],
+    slots: shared mut T[M, N, 1],
+    c: mut T[m, n],
+    bm: i64,
+    bn: i64,
+) {
+    let slot = slots[.., .., 0];
+    if IS_ADDED {
+        wait(0);
+    } else {
+        wait_stores(0);
+    }
+    sync();
+    let x = ACT(acc + load(shifts)[.., new]);
+    if IS_ADDED {
+        let rest = load(slot.T);
+        // A lane writes elements that other lanes of its warp read here.
+        sync_warp();
+        copy(cast(x + cast(rest, f32), T), slot.T);
+    } else {
+        copy(cast(x, T), slot.T);
+    }
+    sync();
+    copy_async(slot, tile(c, [M, N])[.., .., bm, bn]);
 }
 
 /// As `share`, of tiles of the transposed result: for few rows.
@@ -157,7 +197,6 @@ fn share_swapped<T: type, ACT: fn, IS_ADDED: bool>(
     let (rows, columns) = (cdiv(m, M), cdiv(n, N));
     let acc = register_tensor(f32, [N, M]);
     let (shifts, slots) = (shared_tensor(f32, [N]), shared_tensor(T, [M, N, 1]));
-    let slot = slots[.., .., 0];
     for w in 0..cdiv(rows * columns - block_idx, grid_dim) {
         let t = block_idx + w * grid_dim;
         let shift = load(tile(bias, [N])[.., t / rows]);
@@ -168,22 +207,7 @@ fn share_swapped<T: type, ACT: fn, IS_ADDED: bool>(
         gemm_wait(0);
         pipe.release();
         copy(cast(shift, f32), shifts);
-        if IS_ADDED {
-            wait(0);
-        } else {
-            wait_stores(0);
-        }
-        sync();
-        let x = ACT(acc + load(shifts)[.., new]);
-        if IS_ADDED {
-            let rest = load(slot.T);
-            sync_warp();
-            copy(cast(x + cast(rest, f32), T), slot.T);
-        } else {
-            copy(cast(x, T), slot.T);
-        }
-        sync();
-        copy_async(slot, tile(c, [M, N])[.., .., t % rows, t / rows]);
+        finish_swapped<ACT = ACT, IS_ADDED = IS_ADDED>(acc, shifts, slots, c, t % rows, t / rows);
     }
 }
 
@@ -232,17 +256,36 @@ fn compute_any<T: type, ACT: fn, BM, BN, BK, IS_ADDED: bool>(
     gemm_bias<BN = 192>,
     gemm_bias<BN = 176>,
     gemm_bias<BN = 128>,
+    gemm_bias<BN = 256, CLUSTER = 2>,
+    gemm_bias<BN = 192, CLUSTER = 2>,
     gemm_bias_pingpong<BN = 160>,
     gemm_bias_pingpong<BN = 128>,
     gemm_bias_pingpong<BN = 64>,
+    gemm_bias_pingpong<BN = 160, CLUSTER = 2>,
+    gemm_bias_pingpong<BN = 128, CLUSTER = 2>,
     gemm_bias_pingpong<BM = 64, BN = 128>,
     gemm_bias_pingpong<BM = 64, BN = 64>,
     gemm_bias_swapped<BM = 8>,
     gemm_bias_swapped<BM = 16>,
     gemm_bias_swapped<BM = 32>,
+    gemm_bias_swapped<BM = 32, BN = 128>,
     gemm_bias_swapped<BM = 64>,
+    gemm_bias_swapped<BM = 64, BN = 128>,
+    gemm_bias_swapped<BM = 96>,
     gemm_bias_swapped<BM = 128>,
     gemm_bias_swapped<BM = 128, BN = 128>,
+    gemm_bias_swapped_split<BM = 8>,
+    gemm_bias_swapped_split<BM = 8, SPLIT = 8>,
+    gemm_bias_swapped_split<BM = 16>,
+    gemm_bias_swapped_split<BM = 32>,
+    gemm_bias_swapped_split<BM = 32, SPLIT = 4>,
+    gemm_bias_swapped_split<BM = 32, SPLIT = 8>,
+    gemm_bias_swapped_split<BM = 64>,
+    gemm_bias_swapped_split<BM = 64, SPLIT = 4>,
+    gemm_bias_split<BN = 64, SPLIT = 4>,
+    gemm_bias_split<BN = 128>,
+    gemm_bias_split<BN = 96>,
+    gemm_bias_split<BN = 32>,
     gemm_bias_any<BM = 128, BN = 128>,
     gemm_bias_any<BM = 64>,
     gemm_bias_short<BM = 64, BN = 64>,
@@ -257,22 +300,24 @@ kernel gemm_bias<
     GROUP = 8,
     W = if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 },
     SLOTS = 2,
+    CLUSTER = 1,
     STAGES = (231424 - 2 * BM * W * SLOTS - 4 * BN) / (2 * (BM + BN) * BK),
     ACT: fn = identity,
 >(a: T[m, k] : [a0, a1], b: T[n, k] : [b0, b1], bias: T[n], c: mut T[m, n] : [c0, 1])
     where BN % W == 0
     tune BM in [64, 128, 256], BN in 64..=256 step 16, BK in [32, 64]
-    grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
+    grid [CLUSTER * min(multiprocessors / CLUSTER, cdiv(m, CLUSTER * BM) * cdiv(n, BN))]
+    cluster [CLUSTER]
 {
     let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
     let pipe = pipeline(STAGES);
     warp_groups {
         // 24 registers, the default, are too few for threads that copy what no box takes.
         producer registers 40 {
-            feed_all<GROUP = GROUP>(a, b, sa, sb, pipe);
+            feed_all<GROUP = GROUP, CLUSTER = CLUSTER>(a, b, sa, sb, pipe);
         }
         consumer 2 {
-            share<ACT = ACT, GROUP = GROUP, W = W, SLOTS = SLOTS, IS_ADDED = false>(
+            share<ACT = ACT, GROUP = GROUP, CLUSTER = CLUSTER, W = W, SLOTS = SLOTS, IS_ADDED = false>(
                 sa,
                 sb,
                 pipe,
@@ -295,21 +340,23 @@ kernel gemm_bias_pingpong<
     GROUP = 8,
     W = if BN % 32 == 0 && BN <= 128 { 32 } else { 16 },
     SLOTS = 2,
+    CLUSTER = 1,
     STAGES = (231424 - 4 * BM * W * SLOTS - 8 * BN) / (2 * (BM + BN) * BK),
     ACT: fn = identity,
 >(a: T[m, k] : [a0, a1], b: T[n, k] : [b0, b1], bias: T[n], c: mut T[m, n] : [c0, 1])
     where BN % W == 0
     tune BM in [64, 128, 256], BN in 64..=192 step 16, BK in [32, 64]
-    grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
+    grid [CLUSTER * min(multiprocessors / CLUSTER, cdiv(m, CLUSTER * BM) * cdiv(n, BN))]
+    cluster [CLUSTER]
 {
     let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
     let (pipe, multiplying) = (pipeline(STAGES, readers: 1), turns());
     warp_groups {
         producer registers 40 {
-            feed_all<GROUP = GROUP>(a, b, sa, sb, pipe);
+            feed_all<GROUP = GROUP, CLUSTER = CLUSTER>(a, b, sa, sb, pipe);
         }
         consumer each 2 (g) {
-            alternate<ACT = ACT, GROUP = GROUP, W = W, SLOTS = SLOTS, IS_ADDED = false>(
+            alternate<ACT = ACT, GROUP = GROUP, CLUSTER = CLUSTER, W = W, SLOTS = SLOTS, IS_ADDED = false>(
                 sa,
                 sb,
                 pipe,
@@ -371,17 +418,38 @@ kernel gemm_bias_any<T: type = bf16, BM = 64, BN = 64, BK = 64, ACT: fn = identi
     gemm_residual<BN = 192>,
     gemm_residual<BN = 176>,
     gemm_residual<BN = 128>,
+    gemm_residual<BN = 256, CLUSTER = 2>,
+    gemm_residual<BN = 192, CLUSTER = 2>,
     gemm_residual_pingpong<BN = 192>,
     gemm_residual_pingpong<BN = 176>,
     gemm_residual_pingpong<BN = 160>,
     gemm_residual_pingpong<BN = 128>,
     gemm_residual_pingpong<BN = 64>,
+    gemm_residual_pingpong<BN = 160, CLUSTER = 2>,
+    gemm_residual_pingpong<BN = 128, CLUSTER = 2>,
     gemm_residual_pingpong<BM = 64, BN = 128>,
     gemm_residual_pingpong<BM = 64, BN = 64>,
     gemm_residual_swapped<BM = 8>,
     gemm_residual_swapped<BM = 16>,
     gemm_residual_swapped<BM = 32>,
+    gemm_residual_swapped<BM = 32, BN = 128>,
     gemm_residual_swapped<BM = 64>,
+    gemm_residual_swapped<BM = 64, BN = 128>,
+    gemm_residual_swapped<BM = 96>,
+    gemm_residual_swapped<BM = 128>,
+    gemm_residual_swapped<BM = 128, BN = 128>,
+    gemm_residual_swapped_split<BM = 8>,
+    gemm_residual_swapped_split<BM = 8, SPLIT = 8>,
+    gemm_residual_swapped_split<BM = 16>,
+    gemm_residual_swapped_split<BM = 32>,
+    gemm_residual_swapped_split<BM = 32, SPLIT = 4>,
+    gemm_residual_swapped_split<BM = 32, SPLIT = 8>,
+    gemm_residual_swapped_split<BM = 64>,
+    gemm_residual_swapped_split<BM = 64, SPLIT = 4>,
+    gemm_residual_split<BN = 64, SPLIT = 4>,
+    gemm_residual_split<BN = 128>,
+    gemm_residual_split<BN = 96>,
+    gemm_residual_split<BN = 32>,
     gemm_residual_any<BM = 128, BN = 128>,
     gemm_residual_any<BM = 64>,
 )]
@@ -393,6 +461,7 @@ kernel gemm_residual<
     GROUP = 8,
     W = if BN % 64 == 0 { 64 } else if BN % 32 == 0 { 32 } else { 16 },
     SLOTS = 2,
+    CLUSTER = 1,
     STAGES = (231424 - 2 * BM * W * SLOTS - 4 * BN) / (2 * (BM + BN) * BK),
     ACT: fn = identity,
 >(
@@ -404,17 +473,18 @@ kernel gemm_residual<
 )
     where BN % W == 0
     tune BM in [64, 128, 256], BN in 64..=256 step 16, BK in [32, 64]
-    grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
+    grid [CLUSTER * min(multiprocessors / CLUSTER, cdiv(m, CLUSTER * BM) * cdiv(n, BN))]
+    cluster [CLUSTER]
 {
     let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
     let pipe = pipeline(STAGES);
     warp_groups {
         // 24 registers, the default, are too few for threads that copy what no box takes.
         producer registers 40 {
-            feed_all<GROUP = GROUP>(a, b, sa, sb, pipe);
+            feed_all<GROUP = GROUP, CLUSTER = CLUSTER>(a, b, sa, sb, pipe);
         }
         consumer 2 {
-            share<ACT = ACT, GROUP = GROUP, W = W, SLOTS = SLOTS, IS_ADDED = true>(
+            share<ACT = ACT, GROUP = GROUP, CLUSTER = CLUSTER, W = W, SLOTS = SLOTS, IS_ADDED = true>(
                 sa,
                 sb,
                 pipe,
@@ -437,6 +507,7 @@ kernel gemm_residual_pingpong<
     GROUP = 8,
     W = if BN % 32 == 0 && BN <= 128 { 32 } else { 16 },
     SLOTS = 2,
+    CLUSTER = 1,
     STAGES = (231424 - 4 * BM * W * SLOTS - 8 * BN) / (2 * (BM + BN) * BK),
     ACT: fn = identity,
 >(
@@ -448,16 +519,17 @@ kernel gemm_residual_pingpong<
 )
     where BN % W == 0
     tune BM in [64, 128, 256], BN in 64..=192 step 16, BK in [32, 64]
-    grid [min(multiprocessors, cdiv(m, BM) * cdiv(n, BN))]
+    grid [CLUSTER * min(multiprocessors / CLUSTER, cdiv(m, CLUSTER * BM) * cdiv(n, BN))]
+    cluster [CLUSTER]
 {
     let (sa, sb) = (shared_tensor(T, [BM, BK, STAGES]), shared_tensor(T, [BN, BK, STAGES]));
     let (pipe, multiplying) = (pipeline(STAGES, readers: 1), turns());
     warp_groups {
         producer registers 40 {
-            feed_all<GROUP = GROUP>(a, b, sa, sb, pipe);
+            feed_all<GROUP = GROUP, CLUSTER = CLUSTER>(a, b, sa, sb, pipe);
         }
         consumer each 2 (g) {
-            alternate<ACT = ACT, GROUP = GROUP, W = W, SLOTS = SLOTS, IS_ADDED = true>(
+            alternate<ACT = ACT, GROUP = GROUP, CLUSTER = CLUSTER, W = W, SLOTS = SLOTS, IS_ADDED = true>(
                 sa,
                 sb,
                 pipe,
@@ -601,6 +673,22 @@ test "fused products in more rounds than stages" for (m, n, k) in [(264, 136, 72
     assert_close(c, a @ b.T + bias, ulp: 4);
     gemm_residual_pingpong<BM = 64, BN = 64, BK = 32, STAGES = 2, GROUP = 2>(a, b, bias, residual, d);
     assert_close(d, a @ b.T + bias + residual, ulp: 4);
+}
+
+test "fused products in clusters of two" for (m, n, k) in [(300, 264, 136), (520, 136, 72), (5, 50, 36)] {
+    let a = randn(bf16, [m, k], seed: 9);
+    let b = randn(bf16, [n, k], seed: 10);
+    let bias = randn(bf16, [n], seed: 11);
+    let residual = randn(bf16, [m, n], seed: 12);
+    let (c, d) = (empty(bf16, [m, n]), empty(bf16, [m, n]));
+    gemm_bias<BN = 192, CLUSTER = 2>(a, b, bias, c);
+    assert_close(c, a @ b.T + bias, ulp: 4);
+    gemm_bias_pingpong<CLUSTER = 2, ACT = relu>(a, b, bias, d);
+    assert_close(d, max(a @ b.T + bias, 0.0), ulp: 4);
+    gemm_residual<BN = 192, CLUSTER = 2>(a, b, bias, residual, c);
+    assert_close(c, a @ b.T + bias + residual, ulp: 4);
+    gemm_residual_pingpong<CLUSTER = 2, ACT = relu>(a, b, bias, residual, d);
+    assert_close(d, max(a @ b.T + bias, 0.0) + residual, ulp: 4);
 }
 
 bench "gemm_residual 4096" {

@@ -1,12 +1,8 @@
 //! Pairs of matrix products of Hopper, where one gates the other: the two sums of an element meet in registers.
 
-use std::activations::{identity, relu};
+use std::activations::{identity, relu, silu_approx};
 use std::gemm::{multiply, multiply_in_turn};
-use std::math::sigmoid_approx;
 use std::tiles::grouped;
-
-/// x · sigmoid(x) by half the instructions of `std::activations::silu`: no product overlaps the store of a tile that two groups share.
-fn silu_approx(x: f32) -> f32 { x * sigmoid_approx(x) }
 
 /// Copies the tiles of one pair of products into stages. The first half of the rows of a stage of `sb` comes from `g`, the rest from `u`.
 fn feed_pair<T: type>(
@@ -65,6 +61,7 @@ fn store_gated<OUT: type, ACT: fn>(
 }
 
 /// c[m, n] = ACT(a[m, k] · g[n, k]ᵀ) * (a[m, k] · u[n, k]ᵀ), element by element: SwiGLU unless the launch states another `ACT`.
+/// Its sigmoid has half the instructions of that of `std::activations::silu`: no product overlaps the store of a tile that two groups share.
 /// A tile of both products is one product of 2 · BN columns, so an instruction has up to 256 columns and reads its rows of `a` once.
 /// Two groups share each tile, as in `std::gemm::gemm`, and the ring has as many stages as fit. The operands are f16, bf16 or floats of 8 bits.
 /// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
