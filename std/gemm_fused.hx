@@ -247,7 +247,7 @@ fn compute_any<T: type, ACT: fn, BM, BN, BK, IS_ADDED: bool>(
     copy(cast(x, T), tile(c, [BM, BN])[.., .., bm, bn]);
 }
 
-/// c[m, n] = ACT(a[m, k] · b[n, k]ᵀ + bias[n]). Two groups share each tile, as in `std::gemm::gemm`, and the ring
+/// c[m, n] = ACT(a[m, k] · b[n, k]ᵀ + bias[n]). Groups of 64 rows share each tile, as in `std::gemm::gemm`, and the ring
 /// has as many stages as fit.
 /// A launch that gives none of the parameters of its tiles runs the member of the family that is fastest for its shape by the cost model.
 #[family(
@@ -258,6 +258,11 @@ fn compute_any<T: type, ACT: fn, BM, BN, BK, IS_ADDED: bool>(
     gemm_bias<BN = 128>,
     gemm_bias<BN = 256, CLUSTER = 2>,
     gemm_bias<BN = 192, CLUSTER = 2>,
+    gemm_bias<BM = 192, BN = 208>,
+    gemm_bias<BM = 192, BN = 160>,
+    gemm_bias<BM = 192, BN = 208, CLUSTER = 2>,
+    gemm_bias<BM = 192, BN = 160, CLUSTER = 2>,
+    gemm_bias<BM = 64, BN = 128>,
     gemm_bias_pingpong<BN = 160>,
     gemm_bias_pingpong<BN = 128>,
     gemm_bias_pingpong<BN = 64>,
@@ -274,6 +279,8 @@ fn compute_any<T: type, ACT: fn, BM, BN, BK, IS_ADDED: bool>(
     gemm_bias_swapped<BM = 96>,
     gemm_bias_swapped<BM = 128>,
     gemm_bias_swapped<BM = 128, BN = 128>,
+    gemm_bias_swapped<BM = 136, BN = 128>,
+    gemm_bias_swapped<BM = 208, BN = 128>,
     gemm_bias_swapped_split<BM = 8>,
     gemm_bias_swapped_split<BM = 8, SPLIT = 8>,
     gemm_bias_swapped_split<BM = 16>,
@@ -316,7 +323,7 @@ kernel gemm_bias<
         producer registers 40 {
             feed_all<GROUP = GROUP, CLUSTER = CLUSTER>(a, b, sa, sb, pipe);
         }
-        consumer 2 {
+        consumer (BM / 64) {
             share<ACT = ACT, GROUP = GROUP, CLUSTER = CLUSTER, W = W, SLOTS = SLOTS, IS_ADDED = false>(
                 sa,
                 sb,
@@ -420,6 +427,11 @@ kernel gemm_bias_any<T: type = bf16, BM = 64, BN = 64, BK = 64, ACT: fn = identi
     gemm_residual<BN = 128>,
     gemm_residual<BN = 256, CLUSTER = 2>,
     gemm_residual<BN = 192, CLUSTER = 2>,
+    gemm_residual<BM = 192, BN = 208>,
+    gemm_residual<BM = 192, BN = 160>,
+    gemm_residual<BM = 192, BN = 208, CLUSTER = 2>,
+    gemm_residual<BM = 192, BN = 160, CLUSTER = 2>,
+    gemm_residual<BM = 64, BN = 128>,
     gemm_residual_pingpong<BN = 192>,
     gemm_residual_pingpong<BN = 176>,
     gemm_residual_pingpong<BN = 160>,
@@ -438,6 +450,8 @@ kernel gemm_bias_any<T: type = bf16, BM = 64, BN = 64, BK = 64, ACT: fn = identi
     gemm_residual_swapped<BM = 96>,
     gemm_residual_swapped<BM = 128>,
     gemm_residual_swapped<BM = 128, BN = 128>,
+    gemm_residual_swapped<BM = 136, BN = 128>,
+    gemm_residual_swapped<BM = 208, BN = 128>,
     gemm_residual_swapped_split<BM = 8>,
     gemm_residual_swapped_split<BM = 8, SPLIT = 8>,
     gemm_residual_swapped_split<BM = 16>,
@@ -483,7 +497,7 @@ kernel gemm_residual<
         producer registers 40 {
             feed_all<GROUP = GROUP, CLUSTER = CLUSTER>(a, b, sa, sb, pipe);
         }
-        consumer 2 {
+        consumer (BM / 64) {
             share<ACT = ACT, GROUP = GROUP, CLUSTER = CLUSTER, W = W, SLOTS = SLOTS, IS_ADDED = true>(
                 sa,
                 sb,

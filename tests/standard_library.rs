@@ -20,6 +20,17 @@ fn solutions_are_verified() {
     }
 }
 
+/// The results of tuning that come with the library are of its present texts, and each of their members can be built.
+#[test]
+fn results_of_tuning_are_of_these_texts() {
+    let tuned = support::root().join("std/hx.tuned.toml");
+    let tuned = format!("--tuned={}", tuned.to_str().expect("a path in UTF-8"));
+    let ran = Sandbox::new().run(&["check", "std/gemm.hx", "--target", "sm_90a", &tuned]);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.text().contains("checked 111 results of "), "{}", ran.text());
+    assert!(!ran.text().contains("stale"), "{}", ran.text());
+}
+
 #[test]
 fn tests_pass() {
     let ran = Sandbox::new().run(&["test", "std", "--device", "sim"]);

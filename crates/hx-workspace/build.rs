@@ -1,4 +1,4 @@
-//! Generates the list of the standard library's files: each path below `std/` with its text.
+//! Generates the list of the standard library's files, each path below `std/` with its text, and the text of its results of tuning.
 
 #![allow(clippy::disallowed_methods, reason = "a build script reads files")]
 
@@ -20,6 +20,15 @@ fn main() -> io::Result<()> {
         text.push_str(&format!("    ({name:?}, include_str!({:?})),\n", path.display().to_string()));
     }
     text.push_str("];\n");
+    let tuned = root.join("hx.tuned.toml");
+    let tuned = if tuned.is_file() {
+        format!("include_str!({:?})", tuned.canonicalize()?)
+    } else {
+        "\"\"".to_owned()
+    };
+    text.push_str(&format!(
+        "/// The results of tuning that come with the library.\npub(crate) static TUNED: &str = {tuned};\n"
+    ));
     fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("std_files.rs"), text)
 }
 

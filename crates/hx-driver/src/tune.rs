@@ -5,6 +5,7 @@
 
 mod check;
 mod gpu;
+mod members;
 mod rounds;
 mod sample;
 mod shape;
@@ -19,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 
 use hx_base::interrupt::Until;
 use hx_base::{SourceFile, codes};
-use hx_hir::{Item, Kernel, Sound, reached_errors};
+use hx_hir::{Item, ItemKey, Kernel, Sound, reached_errors};
 use hx_host::HostError;
 use hx_host::device::{LaunchError, LaunchRequest};
 use hx_lower::CtArgs;
@@ -60,6 +61,8 @@ pub struct TuneRequest {
     pub limit: usize,
     /// Measure every legal candidate, in every round.
     pub all: bool,
+    /// Measure the members of the kernel's family alone.
+    pub members: bool,
     pub baseline: Baseline,
     /// The folder of earlier results; `None` keeps nothing.
     pub cache: Option<PathBuf>,
@@ -151,18 +154,24 @@ pub struct Prepared {
     /// Lines for the user, such as tensors that hold only zeros.
     pub remarks: Vec<String>,
     request: LaunchRequest,
+    /// The launch of the kernel's family: with what the shape states and nothing else. `None` if no member is a candidate.
+    of_members: Option<LaunchRequest>,
     inputs: Inputs,
 }
 
 /// A candidate that is measured.
 #[derive(Clone, Debug)]
 pub struct Entrant {
-    /// `BM = 128, BN = 256`: the tuned arguments.
+    /// `BM = 128, BN = 256`: the tuned arguments; `gemm_split<BN = 128>` for a member of the kernel's family.
     pub name: String,
+    /// The kernel that runs with them, if it is a member of the tuned kernel's family.
+    pub member: Option<ItemKey>,
     /// The tuned arguments.
     pub arguments: CtArgs,
-    /// The estimated time in microseconds, and the resource that bounds it.
-    pub estimate: Option<(f64, String)>,
+    /// The estimated time in microseconds.
+    pub estimate: Option<f64>,
+    /// The resource that bounds it; `None` for a member of a family.
+    pub bound: Option<String>,
     /// Whether these are the kernel's defaults.
     pub is_default: bool,
 }
@@ -245,7 +254,7 @@ pub fn prepare<'db>(
     request: &TuneRequest,
 ) -> Result<Prepared, TuneError> {
     let given = FixedInputs::new(db, kernel, shape).map_err(TuneError::Usage)?;
-    let axes = space::axes(db, kernel)?;
+    let axes = if request.members { &[] } else { space::axes(db, kernel)? };
     if let Some(axis) = axes.iter().find(|axis| given.args.contains_key(&axis.name)) {
         // A value in the shape fixes the axis. It must be a value of the axis; any other is probably a mistake.
         let value = &given.args[&axis.name];
@@ -277,7 +286,11 @@ pub fn prepare<'db>(
         .filter(|(name, _)| !tuned.contains(name) || given.args.contains_key(*name))
         .map(|(n, v)| (n.clone(), v.clone()))
         .collect();
-    let space = space::ranked(db, kernel, machine, &fixed, &launch.dims, &ints, limit)?;
+    let space = if request.members {
+        Space { candidates: Vec::new(), default: None, summary: "no values of the clause".to_owned() }
+    } else {
+        space::ranked(db, kernel, machine, &fixed, &launch.dims, &ints, limit)?
+    };
     let all = full_args(db, kernel, machine, &args)?;
     let mut shape: BTreeMap<String, Extent> =
         given.dims.iter().map(|(n, v)| (n.to_string(), Extent::Is(hx_lower::CtValue::Int(*v)))).collect();
@@ -291,13 +304,24 @@ pub fn prepare<'db>(
     if !inputs.zeros.is_empty() {
         remarks.push(format!("{} holds zeros: its elements may be positions", inputs.zeros.join(", ")));
     }
-    if !entrants.iter().any(|entrant| entrant.is_default) {
+    if !request.members && !entrants.iter().any(|entrant| entrant.is_default) {
         remarks.push(
             "the defaults are not legal for this shape: results are compared with those of the best estimate"
                 .to_owned(),
         );
     }
-    Ok(Prepared { shape, space, entrants, anchor, remarks, request: first, inputs })
+    let of_members = launch_of(db, kernel, &given.args, &inputs);
+    let prepared =
+        Prepared { shape, space, entrants, anchor, remarks, request: first, of_members: None, inputs };
+    let prepared = prepared.with_members(db, kernel, machine, of_members, limit)?;
+    if prepared.entrants.is_empty() {
+        let name = kernel.name(db);
+        let text = format!("`{name}` has no family with a member that fits {}", prepared.shape_text());
+        return Err(HostError::call(text)
+            .help("without `--members`, the values of the clause are measured")
+            .into());
+    }
+    Ok(prepared)
 }
 
 /// Returns the candidates with their names, the position of the anchor, and the parameters that have several values over them.
@@ -326,8 +350,8 @@ fn entrants<'db>(
         match out.iter_mut().find(|other| other.name == name) {
             Some(same) => same.is_default |= is_default,
             None => {
-                let estimate = Some((candidate.micros, candidate.bound.clone()));
-                out.push(Entrant { name, arguments, estimate, is_default });
+                let (estimate, bound) = (Some(candidate.micros), Some(candidate.bound.clone()));
+                out.push(Entrant { name, member: None, arguments, estimate, bound, is_default });
             }
         }
     }
@@ -368,12 +392,27 @@ pub(crate) fn launch_of<'db>(
 impl Prepared {
     /// Returns the launch of an entrant.
     fn launch(&self, entrant: &Entrant) -> LaunchRequest {
-        let mut generics = self.request.generics.clone();
+        let (kernel, launch) = match (&entrant.member, &self.of_members) {
+            (Some(member), Some(launch)) => (member, launch),
+            _ => (&self.request.kernel, &self.request),
+        };
+        let mut generics = launch.generics.clone();
         for (name, value) in &entrant.arguments {
             generics.retain(|(other, _)| other != name);
             generics.push((name.clone(), host_value(value)));
         }
-        LaunchRequest { generics, ..self.request.clone() }
+        LaunchRequest { kernel: kernel.clone(), generics, ..launch.clone() }
+    }
+
+    /// Returns the hash of the texts of the kernel and of the members among the candidates.
+    fn text_hash<'db>(&self, db: &'db Database, kernel: Kernel<'db>) -> String {
+        let members: BTreeSet<_> =
+            self.entrants.iter().filter_map(|entrant| entrant.member.as_ref()).collect();
+        let members = members.into_iter().filter_map(|key| match key.find(db) {
+            Some(Item::Kernel(member)) => Some(text_hash(db, member)),
+            _ => None,
+        });
+        std::iter::once(text_hash(db, kernel)).chain(members).collect::<Vec<_>>().join(" ")
     }
 
     /// Formats the shape as `m = 4096, n = 4096, T = bf16`.
@@ -387,8 +426,8 @@ impl Prepared {
         let row = |entrant: &Entrant| Row {
             candidate: entrant.name.clone(),
             is_default: entrant.is_default,
-            estimate_us: entrant.estimate.as_ref().map(|(micros, _)| *micros),
-            bound: entrant.estimate.as_ref().map(|(_, bound)| bound.clone()),
+            estimate_us: entrant.estimate,
+            bound: entrant.bound.clone(),
             sample: None,
             relative: None,
             ratio: None,
@@ -432,5 +471,5 @@ pub fn tune<'db>(
     };
     let until = Until { stop, deadline: None };
     let run = gpu::Run { db, kernel, machine, gpu, prepared, request, until, on_progress };
-    run.tuned(&text_hash(db, kernel))
+    run.tuned(&prepared.text_hash(db, kernel))
 }

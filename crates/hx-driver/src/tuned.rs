@@ -49,11 +49,19 @@ pub fn tuned_for_shape<'db>(
     let selected = tuned.select(db, kernel, own, &values, &args);
     let (taken, mut remarks) = selected.map_err(|error| EmitError::Found(error.into_parts().1))?;
     if remarks.is_empty() {
-        remarks.push(format!(
-            "no result of `{}` in {} fits this shape",
+        let (name, paths) = (kernel.name(db), tuned.paths(db));
+        remarks.push(format!("no result of `{name}` in {paths} fits this shape"));
+    }
+    if let Some((entry, member)) = taken.and_then(|entry| Some((entry, entry.member.as_ref()?))) {
+        let arguments: Vec<String> =
+            entry.arguments.iter().map(|(name, is)| format!("--set {name}={is}")).collect();
+        let text = format!(
+            "the result of `{}` at {} is another kernel, a member of its family: build `{member}` of its file, with {}",
             kernel.name(db),
-            tuned.file().file.path(db)
-        ));
+            tuned.place(db, entry),
+            arguments.join(" ")
+        );
+        return Err(EmitError::Usage(text));
     }
     for (arg, value) in taken.into_iter().flat_map(|entry| &entry.arguments) {
         args.insert(arg.as_str().into(), value.clone());
@@ -73,7 +81,14 @@ pub fn check_tuned(
     let kernels = files.iter().flat_map(|file| file_items(db, *file).kernels());
     for kernel in kernels.filter(|kernel| Sound::of(db, Item::Kernel(*kernel)).is_some()) {
         for entry in tuned.of(db, kernel).filter(|entry| entry.target == target.name()) {
-            if tuned.is_stale(db, kernel, entry) {
+            let runs = match tuned.kernel_of(db, kernel, entry) {
+                Ok(runs) => runs,
+                Err(error) => {
+                    found.extend(error.into_parts().1);
+                    continue;
+                }
+            };
+            if tuned.is_stale(db, runs, entry) {
                 let (name, place) = (kernel.name(db), tuned.place(db, entry));
                 remarks.push(format!(
                     "the result for `{name}` at {place} is stale: the kernel's text has changed"
@@ -81,18 +96,18 @@ pub fn check_tuned(
                 continue;
             }
             checked += 1;
-            if let Err(error) = tuned.check(db, kernel, entry) {
+            if let Err(error) = tuned.check(db, runs, entry) {
                 found.extend(error.into_parts().1);
                 continue;
             }
-            let errors = hx_compile::instance_errors(db, instance_of(db, kernel, target, entry));
+            let errors = hx_compile::instance_errors(db, instance_of(db, runs, target, entry));
             let new: Vec<Diagnostic> =
                 errors.iter().filter(|error| !found.contains(*error)).cloned().collect();
             found.extend(new);
         }
     }
     let results = if checked == 1 { "1 result".to_owned() } else { format!("{checked} results") };
-    remarks.push(format!("checked {results} of {}", tuned.file().file.path(db)));
+    remarks.push(format!("checked {results} of {}", tuned.paths(db)));
     (found, remarks)
 }
 

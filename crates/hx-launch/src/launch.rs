@@ -367,10 +367,20 @@ impl<'a> Launcher<'a> {
         let mut prepared = bind::bind(db, kernel, &closed.request)?;
         adapt(kernel, &mut prepared)?;
         let stated = prepared.args.len();
-        let remarks = match self.tuned {
+        let (member, mut remarks) = match self.tuned {
             Some(tuned) => tuned.apply(db, kernel, self.machine, &mut prepared)?,
-            None => Vec::new(),
+            None => (None, Vec::new()),
         };
+        if let (Some(entry), Some(tuned)) = (member, self.tuned) {
+            let runs = tuned.kernel_of(db, kernel, entry)?;
+            match self.of_result(runs, entry, &closed.request, adapt) {
+                Ok(mut chosen) => {
+                    chosen.remarks.splice(0..0, remarks);
+                    return Ok(chosen);
+                }
+                Err(error) => remarks = vec![tuned.unfit(db, kernel, entry, error)],
+            }
+        }
         let is_tuned = prepared.args.len() > stated;
         if !is_tuned && let Some(mut chosen) = self.of_family(kernel, &closed, (&prepared, adapt))? {
             chosen.remarks.splice(0..0, remarks);

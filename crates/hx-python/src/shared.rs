@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) simulator: Machine,
     pub(crate) gpus: Gpus,
     /// Results of tuning by the path of their file; `None` where there is no such file.
-    tuned: Mutex<BTreeMap<String, Option<Arc<Tuned>>>>,
+    tuned: Mutex<BTreeMap<String, Arc<Tuned>>>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -145,11 +145,11 @@ impl Shared {
         })
     }
 
-    /// Returns the results of tuning for the kernels of a file; `None` if its project or folder has no `hx.tuned.toml`.
+    /// Returns the results of tuning for the kernels of a file: those of its project or folder, and those of the standard library.
     ///
     /// # Errors
     /// If the file of results cannot be read or has errors.
-    pub(crate) fn tuned(&self, db: &Database, path: &str) -> Result<Option<Arc<Tuned>>, Problem> {
+    pub(crate) fn tuned(&self, db: &Database, path: &str) -> Result<Arc<Tuned>, Problem> {
         let place = db.tuned_path(path);
         if let Some(known) = lock(&self.tuned).get(&place) {
             return Ok(known.clone());
@@ -160,7 +160,8 @@ impl Shared {
         {
             return Err(Problem::found(db, Class::Compile, &file.diagnostics));
         }
-        let found = file.map(|file| Arc::new(Tuned::new(file)));
+        let files = file.into_iter().chain([db.results_of_std()]);
+        let found = Arc::new(Tuned::new(files.collect()));
         lock(&self.tuned).insert(place, found.clone());
         Ok(found)
     }

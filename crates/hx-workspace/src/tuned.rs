@@ -11,7 +11,7 @@ use hx_base::{Diagnostic, SourceFile, TextRange, codes, nearest};
 use hx_compile::CtValue;
 use toml::de::{DeTable, DeValue};
 
-use crate::{Database, OpenError, paths};
+use crate::{Database, OpenError, paths, std_files};
 
 /// The name of the file, beside `hx.toml` or beside the `.hx` files.
 pub const TUNED_NAME: &str = "hx.tuned.toml";
@@ -19,8 +19,19 @@ pub const TUNED_NAME: &str = "hx.tuned.toml";
 const FORMAT: i64 = 1;
 /// The line that begins each result.
 const TABLE: &str = "[[tuned]]";
-const KEYS: &[&str] =
-    &["kernel", "text", "device", "target", "shape", "arguments", "median_us", "ratio", "baseline", "hx"];
+const KEYS: &[&str] = &[
+    "kernel",
+    "member",
+    "text",
+    "device",
+    "target",
+    "shape",
+    "arguments",
+    "median_us",
+    "ratio",
+    "baseline",
+    "hx",
+];
 
 /// The contents of a tuned file.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +51,9 @@ pub struct TunedFile {
 pub struct TunedEntry {
     /// `path::name` of the kernel. The path is relative to the file's folder, or is `std/…`.
     pub kernel: String,
-    /// The hash of the kernel's text at the time of tuning; if the text has changed, the result is out of date.
+    /// The name of the kernel of its family that runs instead, with `arguments`; `None` if the kernel runs itself.
+    pub member: Option<String>,
+    /// The hash of the text of the kernel that runs, at the time of tuning; if the text has changed, the result is out of date.
     pub text: String,
     /// The name of the device.
     pub device: String,
@@ -57,6 +70,8 @@ pub struct TunedEntry {
     pub baseline: Option<String>,
     /// The version of the toolchain that measured the result.
     pub hx: String,
+    /// The file of the result; `None` before it is written.
+    pub file: Option<SourceFile>,
     /// The range of the `[[tuned]]` table in the file.
     pub range: TextRange,
 }
@@ -158,6 +173,12 @@ impl Database {
         let file = SourceFile::workspace(self, shown, text.as_str());
         let folder = paths::parent(&path).to_owned();
         Ok(Some(TunedFile::read(self, file, folder)))
+    }
+
+    /// Returns the results that come with the standard library.
+    pub fn results_of_std(&self) -> TunedFile {
+        let file = SourceFile::workspace(self, format!("std/{TUNED_NAME}"), std_files::TUNED);
+        TunedFile::read(self, file, String::new())
     }
 
     /// Returns the path of the tuned file for a file or folder: in the root of its project, otherwise beside the file or in the
@@ -265,11 +286,14 @@ impl TunedFile {
             }
             found
         });
-        let baseline = table.get("baseline").and_then(|value| value.get_ref().as_str()).map(str::to_owned);
+        let optional =
+            |key: &str| table.get(key).and_then(|value| value.get_ref().as_str()).map(str::to_owned);
+        let (baseline, member) = (optional("baseline"), optional("member"));
         if self.diagnostics.len() == before {
             let range = range(span);
             let entry = TunedEntry {
                 kernel,
+                member,
                 text: hash,
                 device,
                 target,
@@ -279,6 +303,7 @@ impl TunedFile {
                 ratio,
                 baseline,
                 hx,
+                file: Some(self.file),
                 range,
             };
             self.entries.push(entry);
@@ -440,6 +465,9 @@ impl TunedEntry {
         let arguments: Vec<String> =
             self.arguments.iter().map(|(name, is)| format!("{name} = {}", value(is))).collect();
         let mut out = format!("{TABLE}\nkernel = {}\n", quoted(&self.kernel));
+        if let Some(member) = &self.member {
+            out += &format!("member = {}\n", quoted(member));
+        }
         out += &format!("shape = {{ {} }}\narguments = {{ {} }}\n", shape.join(", "), arguments.join(", "));
         out += &format!("device = {}\ntarget = {}\n", quoted(&self.device), quoted(&self.target));
         out += &format!("median_us = {:?}\n", self.median_us);

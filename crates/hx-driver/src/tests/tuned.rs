@@ -40,6 +40,7 @@ fn result(hash: &str, shape: &str, arguments: &str, device: &str) -> String {
     )
 }
 
+/// Opens a file with results, which are made from the hash of its first kernel.
 fn open(source: &str, results: &dyn Fn(&str) -> String) -> (Database, hx_base::SourceFile, Tuned) {
     let alone = Database::new(Arc::new(MemorySystem::new([("t.hx", source)])));
     let mut alone = alone;
@@ -50,7 +51,7 @@ fn open(source: &str, results: &dyn Fn(&str) -> String) -> (Database, hx_base::S
     let file = db.open("t.hx").expect("the file is there").files[0];
     let tuned = db.tuned(TUNED_NAME).expect("readable").expect("the file is there");
     assert_eq!(tuned.diagnostics, []);
-    (db, file, Tuned::new(tuned))
+    (db, file, Tuned::new(vec![tuned]))
 }
 
 /// Runs the tests of a file with results, and compares what is printed, said and reported.
@@ -159,6 +160,73 @@ fn an_unknown_argument_is_an_error() {
         HX0625 `[[tuned]]`: `move1` has no compile-time parameter `BB`
           at `move1(x, y)`: in this launch
     "#]],
+    );
+}
+
+/// A kernel with a family, after a member of it.
+const FAMILY: &str = "
+kernel wide<B = 64>(x: f32[n], y: mut f32[n]) where n % B == 0 grid [n / B] threads 32 {
+    copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+}
+#[family(move1<B = 32>, wide<B = 64>)]
+kernel move1<B = 32>(x: f32[n], y: mut f32[n]) tune B in [32, 64] grid [cdiv(n, B)] threads 32 {
+    copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+}
+";
+
+/// Runs a launch of `move1` with a result that names a member, and compares what is said and reported.
+fn check_member(launch: &str, member: &str, want: Expect) {
+    let body = format!("test \"t\" {{ let x = ones(f32, [64]); let y = empty(f32, [64]); {launch} }}\n");
+    let of_member = |hash: &str| {
+        let text = result(hash, "n = \"*\"", "B = 64", "G");
+        text.replace("shape =", &format!("member = \"{member}\"\nshape ="))
+    };
+    let (db, file, tuned) = open(&format!("{FAMILY}{body}"), &of_member);
+    let options = TestOptions { tuned: Some(&tuned), ..TestOptions::default() };
+    want.assert_eq(&told(&db, file, &options));
+}
+
+#[test]
+fn a_result_may_name_a_member_of_the_family() {
+    check_member(
+        "move1(x, y);",
+        "wide",
+        expect![[r#"
+        `move1` runs as `wide<B = 64>` by hx.tuned.toml:1, tuned for n = * on G
+        passed
+    "#]],
+    );
+    check_member(
+        "move1<B = 32>(x, y);",
+        "wide",
+        expect![[r#"
+        `move1` is given `B = 32`, so the result at hx.tuned.toml:1 is not used
+        passed
+    "#]],
+    );
+    check_member(
+        "move1(x, y);",
+        "side",
+        expect![[r#"
+        HX0625 `[[tuned]]`: the family of `move1` has no member `side`
+          at `move1(x, y)`: in this launch
+          help: perhaps `wide` is meant
+    "#]],
+    );
+}
+
+#[test]
+fn a_result_whose_member_does_not_fit_is_named_and_not_used() {
+    check_member(
+        "let (v, w) = (ones(f32, [65]), empty(f32, [65])); move1(v, w);",
+        "wide",
+        expect![[r#"
+            HX0106 `x`: nothing uses `x`
+            HX0106 `y`: nothing uses `y`
+            the result for `move1` at hx.tuned.toml:1 does not fit this launch: `n % B == 0` does not hold with n = 65, B = 64
+            `move1` runs as `move1<B = 32>`, 0.3 µs by the cost model, the one member of its family that fits
+            passed
+        "#]],
     );
 }
 

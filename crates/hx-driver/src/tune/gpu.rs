@@ -7,7 +7,7 @@ use hx_base::interrupt::Until;
 use hx_hir::{Item, Kernel};
 use hx_host::device::{GemmRequest, LaunchError, LaunchRequest, Step};
 use hx_host::{HostError, HostResult, Tensor, Value};
-use hx_launch::{Gpu, Launcher, Machine, Racetrack, Timing};
+use hx_launch::{Gpu, Launcher, Machine, Racetrack, Timing, text_hash};
 use hx_worker::TimePlan;
 use hx_workspace::{Database, TunedEntry};
 
@@ -15,7 +15,7 @@ use super::check::same_results;
 use super::rounds::{Effort, Field, Measured, Measurer, ROUNDS, Raced, race};
 use super::sample::Sample;
 use super::store::{Key, Store};
-use super::{Baseline, Prepared, Progress, Row, ShapeResult, TuneError, TuneRequest, kernel_of};
+use super::{Baseline, Entrant, Prepared, Progress, Row, ShapeResult, TuneError, TuneRequest, kernel_of};
 
 /// The inputs of a tuning run on a GPU.
 pub(super) struct Run<'r, 'db> {
@@ -63,7 +63,7 @@ impl Measurer for OnGpu<'_, '_, '_> {
 }
 
 impl<'db> Run<'_, 'db> {
-    /// Tunes one shape. `text` is the hash of the kernel's text. Also returns a warning about results that could not be kept.
+    /// Tunes one shape. `text` is the hash of the texts of the kernel and its members. Also returns a warning about results that could not be kept.
     pub(super) fn tuned(&self, text: &str) -> Result<(ShapeResult, Option<String>), TuneError> {
         let timing = Timing { rotate: self.request.rotate, ..Timing::default() };
         let launcher = Launcher::new(self.db, self.machine, self.until).timed(timing);
@@ -96,7 +96,7 @@ impl<'db> Run<'_, 'db> {
             (self.on_progress)(Progress::Measured { round, rounds: ROUNDS.len(), done, of });
         };
         let raced = race(&field, &mut OnGpu { track, steps }, &mut store, self.until.stop, &mut on_progress)?;
-        Ok((self.result(text, &works, &raced), store.warning.clone()))
+        Ok((self.result(&works, &raced), store.warning.clone()))
     }
 
     /// Returns the baseline's step; `None` if it is the defaults or there is none.
@@ -213,7 +213,7 @@ impl<'db> Run<'_, 'db> {
     }
 
     /// Makes the table and the entry of the tuned file.
-    fn result(&self, text: &str, works: &Works, raced: &Raced) -> ShapeResult {
+    fn result(&self, works: &Works, raced: &Raced) -> ShapeResult {
         let anchor_us = raced.measured.get(works.anchor).copied().flatten().map(|m| m.sample.median_us);
         let is_default =
             self.prepared.entrants.get(works.entrants[works.anchor]).is_some_and(|e| e.is_default);
@@ -228,8 +228,8 @@ impl<'db> Run<'_, 'db> {
             rows.push(Row {
                 candidate: entrant.name.clone(),
                 is_default: entrant.is_default,
-                estimate_us: entrant.estimate.as_ref().map(|e| e.0),
-                bound: entrant.estimate.as_ref().map(|e| e.1.clone()),
+                estimate_us: entrant.estimate,
+                bound: entrant.bound.clone(),
                 sample: measured.map(|m| m.sample),
                 relative: measured.map(|m| m.relative),
                 ratio: measured.and_then(|m| Some(baseline_of(m)? / m.relative)),
@@ -240,7 +240,7 @@ impl<'db> Run<'_, 'db> {
             });
         }
         let chosen = raced.chosen.map(|work| works.entrants[work]);
-        let entry = chosen.and_then(|at| self.entry(text, at, &rows[at]));
+        let entry = chosen.and_then(|at| self.entry(at, &rows[at]));
         // Rows of later rounds come first: candidates that were dropped early have less reliable times.
         let time = |row: &Row| (std::cmp::Reverse(row.round), row.relative.unwrap_or(f64::INFINITY));
         rows.sort_by(|a, b| {
@@ -262,14 +262,19 @@ impl<'db> Run<'_, 'db> {
         }
     }
 
-    fn entry(&self, text: &str, at: usize, row: &Row) -> Option<TunedEntry> {
+    fn entry(&self, at: usize, row: &Row) -> Option<TunedEntry> {
         let sample = row.sample?;
-        let arguments = &self.prepared.entrants.get(at)?.arguments;
+        let Entrant { arguments, member, .. } = self.prepared.entrants.get(at)?;
+        let runs = match member.as_ref().and_then(|key| key.find(self.db)) {
+            Some(Item::Kernel(member)) => member,
+            _ => self.kernel,
+        };
         let rounded = |x: f64| (x * 1e3).round() / 1e3;
         Some(TunedEntry {
             // The caller knows the file's folder, and adds the path.
             kernel: self.kernel.name(self.db).to_string(),
-            text: text.to_owned(),
+            member: member.as_ref().map(|key| key.name.to_string()),
+            text: text_hash(self.db, runs),
             device: self.gpu.info.name.clone(),
             target: self.machine.target().name().to_owned(),
             shape: self.prepared.shape.clone(),
@@ -278,6 +283,7 @@ impl<'db> Run<'_, 'db> {
             ratio: row.ratio.map(rounded),
             baseline: row.ratio.map(|_| self.request.baseline.name().to_owned()),
             hx: self.request.hx.clone(),
+            file: None,
             range: hx_base::TextRange::default(),
         })
     }

@@ -24,6 +24,7 @@ use hx_host::{HostError, Value};
 use hx_index::Symbol;
 use hx_inspect::Choosing;
 use hx_lower::CtValue;
+use hx_workspace::TunedEntry;
 
 use super::bind::{Prepared, bind};
 use super::tuned::text_hash;
@@ -257,6 +258,27 @@ impl<'a> Launcher<'a> {
         Ok(prepared.map(of).map_err(reason))
     }
 
+    /// Returns the launch of the member that a result of tuning names.
+    ///
+    /// # Errors
+    /// If the launch does not fit the member.
+    pub(super) fn of_result(
+        &self,
+        member: Kernel<'a>,
+        entry: &TunedEntry,
+        request: &LaunchRequest,
+        adapt: Adapt<'_, 'a>,
+    ) -> Result<Chosen<'a>, LaunchError> {
+        let own = entry.arguments.iter().map(|(name, value)| (Name::from(name.as_str()), host_value(value)));
+        let stated = request.generics.iter().filter(|(name, _)| !entry.arguments.contains_key(name.as_str()));
+        let request = LaunchRequest {
+            kernel: Item::Kernel(member).key(self.db),
+            generics: stated.cloned().chain(own).collect(),
+            ..request.clone()
+        };
+        self.single(member, &request, adapt)
+    }
+
     /// Binds the arguments of a launch of this very kernel, and chooses its instance.
     pub(super) fn single(
         &self,
@@ -331,10 +353,12 @@ impl Closed {
 pub fn shown_member(member: &Member) -> String {
     let args = member_args(member);
     let args: Vec<String> = args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    match args.as_slice() {
-        [] => member.kernel.name.to_string(),
-        args => format!("{}<{}>", member.kernel.name, args.join(", ")),
-    }
+    with_arguments(&member.kernel.name, &args.join(", "))
+}
+
+/// Formats a kernel with compile-time arguments, of which there may be none.
+pub(super) fn with_arguments(kernel: &str, arguments: &str) -> String {
+    if arguments.is_empty() { kernel.to_owned() } else { format!("{kernel}<{arguments}>") }
 }
 
 /// Returns the reason why an instance has no estimate. The diagnostic of layouts without a solution would search for a way out, which takes
@@ -350,7 +374,7 @@ fn unbuilt<'db>(db: &'db dyn Db, instance: Instance<'db>) -> String {
 }
 
 /// Returns the reason of a refused launch in one line.
-fn reason(error: LaunchError) -> String {
+pub(super) fn reason(error: LaunchError) -> String {
     let (error, found) = error.into_parts();
     found.into_iter().next().map_or(error.message, |first| first.message)
 }

@@ -266,7 +266,7 @@ impl Kernel {
         let plan = self.shared.interruptible(py, |db, until| {
             let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
             let tuned = self.shared.tuned(db, &self.path)?;
-            let launcher = launcher(db, &gpu, until).with_tuned(tuned.as_deref()).choosing(choosing);
+            let launcher = launcher(db, &gpu, until).with_tuned(Some(&*tuned)).choosing(choosing);
             let launch = launcher.direct(&request, &align);
             let launch = launch.map_err(|error| Problem::launch(db, Class::Compile, error))?;
             Plan::new(&self.shared.gpus, &gpu, launch, &numbers)
@@ -293,7 +293,7 @@ impl Kernel {
         let printed = self.shared.interruptible(py, |db, until| {
             let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
             let tuned = self.shared.tuned(db, &self.path)?;
-            let launcher = launcher(db, &gpu, until).with_tuned(tuned.as_deref());
+            let launcher = launcher(db, &gpu, until).with_tuned(Some(&*tuned));
             launcher
                 .read_log(&request, &align, bytes)
                 .map_err(|error| Problem::launch(db, Class::Kernel, error))

@@ -72,7 +72,7 @@ fn errors_have_places() {
         expect![[r#"
         `[[tuned]]`: this result lacks the key `median_us`
         `median`: found the key `median`, which means nothing
-          help: known are kernel, text, device, target, shape, arguments, median_us, ratio, baseline, hx
+          help: known are kernel, member, text, device, target, shape, arguments, median_us, ratio, baseline, hx
     "#]],
     );
     check(
@@ -121,6 +121,7 @@ fn entry(m: i64, median_us: f64) -> TunedEntry {
     let text = |text: &str| text.to_owned();
     TunedEntry {
         kernel: text("a/t.hx::gemm"),
+        member: (m == 2).then(|| text("gemm_split")),
         text: text("0123"),
         device: text("NVIDIA H200"),
         target: text("sm_90a"),
@@ -130,6 +131,7 @@ fn entry(m: i64, median_us: f64) -> TunedEntry {
         ratio: Some(1.5),
         baseline: Some(text("defaults")),
         hx: text("0.1.0"),
+        file: None,
         range: hx_base::TextRange::default(),
     }
 }
@@ -172,6 +174,7 @@ fn results_are_added_and_replaced() {
 
         [[tuned]]
         kernel = "a/t.hx::gemm"
+        member = "gemm_split"
         shape = { m = 2 }
         arguments = { BM = 128 }
         device = "NVIDIA H200"

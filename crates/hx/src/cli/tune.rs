@@ -10,7 +10,7 @@ use super::{DeviceArgs, bytes, positive};
 pub(crate) struct TuneArgs {
     /// The file.
     pub file: String,
-    /// The kernel, which must have a `tune` clause.
+    /// The kernel, which must have a `tune` clause. The members of its family are candidates, too.
     pub kernel: String,
     /// A shape to tune for, as in m=4096,n=4096,k=4096,T=bf16: every dimension of the kernel, numbers that it takes, and compile-time
     /// arguments that differ from their defaults. May be given several times.
@@ -22,6 +22,9 @@ pub(crate) struct TuneArgs {
     /// Measure every legal candidate, and each to the end.
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
+    /// Measure the members of the kernel's family alone, and no values of its `tune` clause.
+    #[arg(long, conflicts_with = "all")]
+    pub members: bool,
     /// The work that times are compared with: `defaults`, `cublas::gemm`, another kernel of the file, or `none`.
     #[arg(long, value_name = "NAME", default_value = hx_driver::tune::DEFAULTS)]
     pub baseline: String,

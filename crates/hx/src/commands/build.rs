@@ -9,7 +9,7 @@ use hx_hir::file_items;
 use hx_inspect::{EmitError, Overrides, Setup, parse_override};
 use hx_lower::WrittenArg;
 
-use super::tuned::tuned_by_default;
+use super::tuned::tuned;
 use super::{Loaded, exit_of, load, open_parameter, setup};
 use crate::Exit;
 use crate::cli::BuildArgs;
@@ -133,8 +133,9 @@ fn with_shape(
         output.usage(&format!("--shape {shape}: {reason}"));
         Exit::Usage
     })?;
-    let tuned = tuned_by_default(loaded, &args.file, &args.tuned, output)?;
-    let Some(tuned) = tuned else {
+    let own = |loaded: &mut Loaded| tuned(loaded, &args.file, args.tuned.tuned.as_deref(), output);
+    let found = if args.tuned.no_tuned { None } else { own(loaded)? };
+    let Some(tuned) = found else {
         output.usage(
             "`--shape` takes its arguments from `hx.tuned.toml`, and there is none: `hx tune` writes it",
         );

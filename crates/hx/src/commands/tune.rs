@@ -53,6 +53,7 @@ fn tuned(args: &TuneArgs, output: &Output) -> Result<Exit, Exit> {
         kernel: args.kernel.clone(),
         limit: args.limit as usize,
         all: args.all,
+        members: args.members,
         baseline: Baseline::parse(&args.baseline),
         cache: setup.cache.as_ref().map(|cache| cache.dir().to_owned()),
         fresh: args.fresh,
@@ -354,8 +355,8 @@ fn ranking(kernel: &str, prepared: &Prepared) -> String {
     let width = prepared.entrants.iter().map(|entrant| name(entrant).chars().count()).max().unwrap_or(0);
     let mut out = format!("{kernel} for {}\n  {}\n", prepared.shape_text(), prepared.space.summary);
     for entrant in &prepared.entrants {
-        let (micros, bound) = entrant.estimate.clone().unwrap_or((f64::NAN, String::new()));
-        let bound = if bound.is_empty() { bound } else { format!("  bound by {bound}") };
+        let micros = entrant.estimate.unwrap_or(f64::NAN);
+        let bound = entrant.bound.as_ref().map(|bound| format!("  bound by {bound}")).unwrap_or_default();
         out += &format!("  {:width$}  {micros:>9.2} µs{bound}\n", name(entrant));
     }
     out
@@ -429,6 +430,7 @@ mod tests {
             kernel: args.kernel.clone(),
             limit: 24,
             all: false,
+            members: false,
             baseline: Baseline::Defaults,
             cache: None,
             fresh: false,

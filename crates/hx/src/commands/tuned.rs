@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_base::{Diagnostic, codes};
 use hx_launch::{Machine, Tuned};
-use hx_workspace::Database;
+use hx_workspace::{Database, TunedFile};
 
 use super::Loaded;
 use crate::Exit;
@@ -17,12 +17,12 @@ use crate::output::Output;
 /// # Errors
 /// `Exit::Bad` if the file has errors or cannot be read, or if the file of `--tuned` does not exist; the reason has been
 /// reported.
-pub(super) fn tuned(
+fn read(
     loaded: &mut Loaded,
     path: &str,
     named: Option<&str>,
     output: &Output,
-) -> Result<Option<Tuned>, Exit> {
+) -> Result<Option<TunedFile>, Exit> {
     let place = match named.filter(|name| !name.is_empty()) {
         Some(name) => name.to_owned(),
         None => loaded.db.tuned_path(path),
@@ -43,20 +43,38 @@ pub(super) fn tuned(
     if file.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Exit::Bad);
     }
-    Ok(Some(Tuned::new(file)))
+    Ok(Some(file))
 }
 
-/// Reads the tuned file of a command that takes tuned arguments without `--tuned`, as [`tuned`]; `None` with `--no-tuned`.
+/// Reads the tuned file of a command, as [`read`].
 ///
 /// # Errors
-/// As for [`tuned`].
+/// As for [`read`].
+pub(super) fn tuned(
+    loaded: &mut Loaded,
+    path: &str,
+    named: Option<&str>,
+    output: &Output,
+) -> Result<Option<Tuned>, Exit> {
+    Ok(read(loaded, path, named, output)?.map(|file| Tuned::new(vec![file])))
+}
+
+/// Reads the tuned file of a command that takes tuned arguments without `--tuned`, as [`read`], and after it the results that come with the
+/// standard library; `None` with `--no-tuned`.
+///
+/// # Errors
+/// As for [`read`].
 pub(super) fn tuned_by_default(
     loaded: &mut Loaded,
     path: &str,
     args: &TunedArgs,
     output: &Output,
 ) -> Result<Option<Tuned>, Exit> {
-    if args.no_tuned { Ok(None) } else { tuned(loaded, path, args.tuned.as_deref(), output) }
+    if args.no_tuned {
+        return Ok(None);
+    }
+    let own = read(loaded, path, args.tuned.as_deref(), output)?;
+    Ok(Some(Tuned::new(own.into_iter().chain([loaded.db.results_of_std()]).collect())))
 }
 
 /// Returns the results for launches on a machine. The simulator takes them only if `--tuned` was given: results of a GPU must

@@ -57,6 +57,62 @@ fn candidates_are_listed_without_a_gpu() {
 }
 
 #[test]
+fn members_of_a_family_are_candidates() {
+    let kernels = (
+        "f.hx",
+        "kernel wide<B = 64>(x: f32[n], y: mut f32[n]) grid [cdiv(n, B)] threads 32 {
+    copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+}
+#[family(add<B = 128>, wide<B = 256>)]
+kernel add<B = 64, C = 1>(x: f32[n], y: mut f32[n]) tune B in [32, 64] grid [cdiv(n, B)] threads 32 {
+    copy(load(tile(x, [B])[.., block_idx]) * C, tile(y, [B])[.., block_idx]);
+}
+",
+    );
+    let dry = ["tune", "f.hx", "add", "--shapes", "n=4096", "--dry-run", "--device", "sim"];
+    check(
+        &[kernels],
+        &dry,
+        expect![[r#"
+        exit 0
+        add for n = 4096
+          2 combinations: 2 legal; 2 members of its family fit
+          add<B = 128>            0.35 µs
+          B = 32                  0.36 µs  bound by issue slots
+          B = 64 (defaults)       0.36 µs  bound by issue slots
+          wide<B = 256>           0.36 µs
+        --
+        device: simulator (sm_90a)
+    "#]],
+    );
+    check(
+        &[kernels],
+        &[&dry[..], &["--members"]].concat(),
+        expect![[r#"
+        exit 0
+        add for n = 4096
+          no values of the clause; 2 members of its family fit
+          add<B = 128>        0.35 µs
+          wide<B = 256>       0.36 µs
+        --
+        device: simulator (sm_90a)
+    "#]],
+    );
+    let wide = ["tune", "f.hx", "wide", "--shapes", "n=4096", "--dry-run", "--members", "--device", "sim"];
+    check(
+        &[kernels],
+        &wide,
+        expect![[r#"
+        exit 1
+        --
+        device: simulator (sm_90a)
+        error[HX0614]: `wide` has no family with a member that fits n = 4096, B = 64
+          = help: without `--members`, the values of the clause are measured
+    "#]],
+    );
+}
+
+#[test]
 fn a_shape_must_fit_the_kernel() {
     let refused = |kernel: &str, shape: &str, want| {
         check(&[KERNEL], &["tune", "a.hx", kernel, "--shapes", shape, "--dry-run", "--device", "sim"], want);

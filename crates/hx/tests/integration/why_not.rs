@@ -147,7 +147,7 @@ fn another_instruction_of_a_product_costs_more() {
         &["gemm", "acc", "--not", "mma"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:42:9
               `mma` fits and costs more: 773030 cycles of a block instead of 286974 (× 2.69)
                 cycles that differ: tensor cores 262144 → 393871, shared memory 172032 → 270336, issue slots 6800 → 86672
                 #6 copy(sb[0..256, 0..64, s], sb_tile): ldmatrix.x4, 16 B an access, no bank conflicts: 171264 cycles, besides
@@ -233,7 +233,7 @@ fn boxes_follow_from_the_swizzle() {
         &["gemm", "sa", "--not", "box"],
         expect![[r#"
             exit 0
-            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:23:9
+            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:22:9
               1 box of 64×128: asks for `128B swizzle ∘ (128,64,4):(64,1,D)`; whole boxes by one thread
               2 boxes of 32×128 under the 64 B swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
               4 boxes of 16×128 under the 32 B swizzle fits and costs the same, 286974 cycles of a block; of equal swizzles, the widest is kept
@@ -246,7 +246,7 @@ fn boxes_follow_from_the_swizzle() {
         &["gemm", "sa", "--not", "box 64x64"],
         expect![[r#"
             exit 0
-            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:23:9
+            #1 copy_async(a[bm * 128 + 0..128, ki * 64 + 0..64], sa[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at gemm.hx:22:9
               1 box of 64×128: asks for `128B swizzle ∘ (128,64,4):(64,1,D)`; whole boxes by one thread
               not `64×64`: a box has rows of 8, 16, 32, 64 elements of 16 bits, as wide as its swizzle, or whole rows without one; along other dimensions it is as long as the tile, up to 256
                 boxes of 64×64 would be 2 copies of the same bytes instead of 1
@@ -323,7 +323,7 @@ fn arrangements_of_warps_are_compared() {
         &["gemm", "acc", "--not", "warps"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:42:9
               `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
               `warps: [1, 8]` fits and costs more: 855974 cycles of a block instead of 286974 (× 2.98), mma.m16n8k16.f32.bf16
               `warps: [2, 4]` fits and costs more: 773030 cycles of a block instead of 286974 (× 2.69), mma.m16n8k16.f32.bf16
@@ -336,7 +336,7 @@ fn arrangements_of_warps_are_compared() {
         &["gemm", "acc", "--not", "warps [3, 2]"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:42:9
               `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
               not `warps: [3, 2]`: `warps: [3, 2]` are 6 warps, which do not divide the role's 8
             --
@@ -347,7 +347,7 @@ fn arrangements_of_warps_are_compared() {
         &["gemm", "acc", "--not", "4x2"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:42:9
               `warps: [8, 1]` of 8 in the role: lowest estimated cost of the arrangements that fit: 2 along M, 1 along N; n = 256: fewest shared bytes (10240 B for 64×256 results)
               `warps: [4, 2]` fits and costs more: 292558 cycles of a block instead of 286974 (× 1.02)
                 cycles that differ: shared memory 172032 → 204800, issue slots 6800 → 25232
@@ -394,7 +394,7 @@ fn copies_say_why_they_are_not_other_instructions() {
         &["gemm", "sa", "--not", "ldmatrix"],
         expect![[r#"
             exit 0
-            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:39:9
+            #7 gemm_async(acc, sa[0..128, 0..64, s], sb[0..256, 0..64, s]): wgmma.m64n256k16.f32.bf16, 2×1 across the role, 1×1×4 each  at gemm.hx:42:9
               not `ldmatrix`: the product reads the operand from shared memory itself, so nothing loads it
             --
         "#]],

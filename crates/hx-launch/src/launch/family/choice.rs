@@ -1,5 +1,6 @@
 //! The members of a family for one launch, with their times or the reasons against them.
 
+use hx_hir::Member;
 use serde::{Deserialize, Serialize};
 
 /// The member that a launch of a kernel with a family runs, and the others.
@@ -48,6 +49,19 @@ impl Considered {
             Fit::Estimated(micros) | Fit::Measured { micros, .. } => Some(micros),
             Fit::Unfit(_) => None,
         }
+    }
+
+    /// Returns the microseconds by the cost model; `None` if the launch does not fit the member.
+    pub fn estimate(&self) -> Option<f64> {
+        match self.fit {
+            Fit::Estimated(estimate) | Fit::Measured { estimate, .. } => Some(estimate),
+            Fit::Unfit(_) => None,
+        }
+    }
+
+    /// Returns the member among those of the family.
+    pub fn of<'m>(&self, members: &'m [Member]) -> Option<&'m Member> {
+        members.get(self.index)
     }
 
     /// Formats the member and its time.
