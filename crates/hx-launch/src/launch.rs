@@ -18,6 +18,7 @@ mod maps;
 mod peak;
 mod race;
 mod regions;
+mod remarks;
 mod resident;
 mod simulate;
 mod step;

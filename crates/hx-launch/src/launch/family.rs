@@ -27,6 +27,7 @@ use hx_lower::CtValue;
 use hx_workspace::TunedEntry;
 
 use super::bind::{Prepared, bind};
+use super::remarks::{reason, with_arguments};
 use super::tuned::text_hash;
 use super::{BoundParam, Chosen, Launcher, estimates, find_kernel, host_value, instance};
 use crate::machine::{Gpu, Machine};
@@ -356,11 +357,6 @@ pub fn shown_member(member: &Member) -> String {
     with_arguments(&member.kernel.name, &args.join(", "))
 }
 
-/// Formats a kernel with compile-time arguments, of which there may be none.
-pub(super) fn with_arguments(kernel: &str, arguments: &str) -> String {
-    if arguments.is_empty() { kernel.to_owned() } else { format!("{kernel}<{arguments}>") }
-}
-
 /// Returns the reason why an instance has no estimate. The diagnostic of layouts without a solution would search for a way out, which takes
 /// long, so the reason is the failure itself.
 fn unbuilt<'db>(db: &'db dyn Db, instance: Instance<'db>) -> String {
@@ -371,10 +367,4 @@ fn unbuilt<'db>(db: &'db dyn Db, instance: Instance<'db>) -> String {
         Some(found) => found.message.clone(),
         None => "the cost model has no estimate of it".to_owned(),
     }
-}
-
-/// Returns the reason of a refused launch in one line.
-pub(super) fn reason(error: LaunchError) -> String {
-    let (error, found) = error.into_parts();
-    found.into_iter().next().map_or(error.message, |first| first.message)
 }

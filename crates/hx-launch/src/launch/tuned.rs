@@ -19,7 +19,7 @@ use hx_target::Target;
 use hx_workspace::{TUNED_NAME, TunedEntry, TunedFile, path_from, shape_text};
 
 use super::bind::Prepared;
-use super::family::{reason, with_arguments};
+use super::remarks::{reason, with_arguments};
 use crate::machine::Machine;
 
 /// The results of tuned files, for launches.
