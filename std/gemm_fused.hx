@@ -55,8 +55,9 @@ fn fetch<T: type, SLICES>(residual: T[m, n], slots: shared mut T[M, W, SLOTS], b
     }
 }
 
-/// As `std::gemm::store`, of ACT(acc + bias), or of ACT(acc + bias) + residual after `fetch`. `shifts` holds the bias of the tile.
-fn store_fused<T: type, ACT: fn, IS_ADDED: bool>(
+/// As `std::gemm::store`, of ACT(acc + bias), or of ACT(acc + bias) + residual after `fetch`. `shifts` holds the bias of the tile. Results
+/// are computed `PART` columns at a time: few leave registers to `ACT`.
+fn store_fused<T: type, ACT: fn, PART, IS_ADDED: bool>(
     acc: register f32[M, N],
     shifts: shared f32[N],
     slots: shared mut T[M, W, SLOTS],
@@ -75,14 +76,18 @@ fn store_fused<T: type, ACT: fn, IS_ADDED: bool>(
             wait_stores(SLOTS - 1);
         }
         sync();
-        let x = ACT(acc[.., j * W..(j + 1) * W] + load(shifts[j * W..(j + 1) * W])[new, ..]);
-        if IS_ADDED {
-            let rest = load(slots[.., .., slot]);
-            // A lane writes elements that other lanes of its warp read here.
-            sync_warp();
-            copy(cast(x + cast(rest, f32), T), slots[.., .., slot]);
-        } else {
-            copy(cast(x, T), slots[.., .., slot]);
+        #[unroll]
+        for p in 0..W / PART {
+            let (at, to) = (j * W + p * PART, slots[.., p * PART..(p + 1) * PART, slot]);
+            let x = ACT(acc[.., at..at + PART] + load(shifts[at..at + PART])[new, ..]);
+            if IS_ADDED {
+                let rest = load(to);
+                // A lane writes elements that other lanes of its warp read here.
+                sync_warp();
+                copy(cast(x + cast(rest, f32), T), to);
+            } else {
+                copy(cast(x, T), to);
+            }
         }
         sync();
         copy_async(slots[.., .., slot], tile(c, [M, W])[.., .., bm, slice]);
@@ -120,7 +125,16 @@ fn share<T: type, ACT: fn, GROUP, W, SLOTS, CLUSTER, IS_ADDED: bool>(
         gemm_wait(0);
         pipe.release();
         copy(cast(shift, f32), shifts);
-        store_fused<ACT = ACT, IS_ADDED = IS_ADDED>(acc, shifts, slots, residual, c, bm, bn, w * (N / W));
+        store_fused<ACT = ACT, PART = W, IS_ADDED = IS_ADDED>(
+            acc,
+            shifts,
+            slots,
+            residual,
+            c,
+            bm,
+            bn,
+            w * (N / W),
+        );
     }
 }
 
@@ -151,7 +165,16 @@ fn alternate<T: type, ACT: fn, GROUP, W, SLOTS, CLUSTER, IS_ADDED: bool>(
         }
         multiply_in_turn(acc, sa, sb, pipe, multiplying, steps);
         copy(cast(shift, f32), shifts);
-        store_fused<ACT = ACT, IS_ADDED = IS_ADDED>(acc, shifts, slots, residual, c, bm, bn, i * (N / W));
+        store_fused<ACT = ACT, PART = if N <= 128 { min(W, 32) } else { 16 }, IS_ADDED = IS_ADDED>(
+            acc,
+            shifts,
+            slots,
+            residual,
+            c,
+            bm,
+            bn,
+            i * (N / W),
+        );
     }
 }
 
@@ -337,15 +360,14 @@ kernel gemm_bias<
     }
 }
 
-/// As `gemm_bias`, but each group has tiles of its own: one multiplies while the other stores. Slices of few columns leave registers to
-/// `ACT`.
+/// As `gemm_bias`, but each group has tiles of its own: one multiplies while the other stores.
 kernel gemm_bias_pingpong<
     T: type = bf16,
     BM = 128,
     BN = 128,
     BK = 64,
     GROUP = 8,
-    W = if BN % 32 == 0 && BN <= 128 { 32 } else { 16 },
+    W = if BN % 64 == 0 && BN <= 128 { 64 } else if BN % 32 == 0 && BN <= 160 { 32 } else { 16 },
     SLOTS = 2,
     CLUSTER = 1,
     STAGES = (231424 - 4 * BM * W * SLOTS - 8 * BN) / (2 * (BM + BN) * BK),
@@ -511,16 +533,16 @@ kernel gemm_residual<
     }
 }
 
-/// As `gemm_residual`, but each group has tiles of its own: one multiplies while the other stores. Slices of few columns leave registers to
-/// `ACT`.
+/// As `gemm_residual`, but each group has tiles of its own: one multiplies while the other stores. The residual of a whole tile comes while the
+/// product runs.
 kernel gemm_residual_pingpong<
     T: type = bf16,
     BM = 128,
     BN = 128,
     BK = 64,
     GROUP = 8,
-    W = if BN % 32 == 0 && BN <= 128 { 32 } else { 16 },
-    SLOTS = 2,
+    W = if BN % 64 == 0 && BN <= 128 { 64 } else if BN % 32 == 0 && BN <= 160 { 32 } else { 16 },
+    SLOTS = BN / W,
     CLUSTER = 1,
     STAGES = (231424 - 4 * BM * W * SLOTS - 8 * BN) / (2 * (BM + BN) * BK),
     ACT: fn = identity,

@@ -50,7 +50,7 @@ fn share_split<T: type, ACT: fn, SPLIT, W, SLOTS, IS_ADDED: bool>(
         pipe.release();
         let total = sum(acc, cluster: 0, scatter: 1);
         copy(cast(shift, f32), shifts);
-        store_fused<ACT = ACT, IS_ADDED = IS_ADDED>(
+        store_fused<ACT = ACT, PART = W, IS_ADDED = IS_ADDED>(
             total,
             shifts,
             slots,

@@ -330,6 +330,9 @@ fn the_page_of_the_standard_library_has_every_kernel() {
     let page = read(&root().join("book/src/standard-library.md"));
     for entry in std::fs::read_dir(root().join("std")).expect("there is a standard library") {
         let path = entry.expect("it can be listed").path();
+        if path.extension().is_none_or(|extension| extension != "hx") {
+            continue;
+        }
         let module = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
         let text = read(&path);
         for line in text.lines().filter_map(|line| line.strip_prefix("kernel ")) {

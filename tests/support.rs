@@ -32,6 +32,7 @@ pub(crate) const GENERATIONS: [&str; 3] = ["sm_80", "sm_89", "sm_90a"];
 pub(crate) fn std_files(target: hx_target::Target) -> Vec<String> {
     let entries = std::fs::read_dir(root().join("std")).expect("there is a standard library");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "hx"));
     files.sort();
     // Roles, and stores by boxes.
     let of_hopper = ["    warp_groups {", "    copy_async(sc, tile(c"];

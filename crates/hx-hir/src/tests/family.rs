@@ -78,7 +78,7 @@ kernel f<B = 64, T: type = f16>(x: T[n], y: mut T[n]) tune B in [64, 128] grid [
 kernel g<B = 64, C = 1, T: type = f16>(x: T[n], y: mut T[n]) tune B in 1..=40, C in [1, 2] grid [1] threads 32 { }
 kernel h<B: int = auto, FAST: bool = auto>(x: f16[n]) tune B in 1..=40, FAST in [true, false] grid [1] threads 32 { }
 kernel i<B: int = auto, C = auto>(x: f16[n]) tune C in [1, 2] grid [1] threads 32 { }
-kernel j<B: int = auto, W: float = auto>(x: f16[n]) tune B in [1, 2] grid [1] threads 32 { }
+kernel j<B: int = auto, W: f32 = auto>(x: f16[n]) tune B in [1, 2] grid [1] threads 32 { }
 ",
         expect![[r#"
             error[HX0231]: `auto` has no values for `T` to choose from
@@ -101,11 +101,13 @@ kernel j<B: int = auto, W: float = auto>(x: f16[n]) tune B in [1, 2] grid [1] th
               kernel i<B: int = auto, C = auto>(x: f16[n]) tune C in [1, 2] grid [1] threads 32 { }
                                                                 ^
               help: integers, `bool` and `type` can be tuned; `auto` without a type, as in `B = auto`, is a layout
-            error[HX0101]: no type is called `float`
-              kernel j<B: int = auto, W: float = auto>(x: f16[n]) tune B in [1, 2] grid [1] threads 32 { }
-                                         ^^^^^
-              help: it is called `f32` here
-              fix: replace it by `f32` (`float` → `f32`)
+            error[HX0228]: `auto` has no values for `W` to choose from
+              kernel j<B: int = auto, W: f32 = auto>(x: f16[n]) tune B in [1, 2] grid [1] threads 32 { }
+                                      ^
+              help: list them after the parameters: `tune W in […]`
+            error[HX0203]: found a layout, expected a floating-point number
+              kernel j<B: int = auto, W: f32 = auto>(x: f16[n]) tune B in [1, 2] grid [1] threads 32 { }
+                                               ^^^^
         "#]],
     );
 }
