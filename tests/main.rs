@@ -30,6 +30,7 @@ mod made_up;
 mod manual;
 mod mutants;
 mod notebooks;
+mod orders;
 mod performance;
 mod pictures;
 mod planted;

@@ -133,10 +133,10 @@ fn in_blocks(program: &TileProgram, view: &View, param: &TensorParam, block: &La
             format!("no dimension of the tile is contiguous in the blocks `{block}` of `{}`", param.name);
         return Alignment { run: None, elements: 1, limit };
     };
-    // A run along one dimension that fills the widest access needs no other dimension.
+    // A run along one dimension that fills the widest access, and leaves no gaps, needs no other dimension.
     let is_wide =
         alone.width() * i64::from(param.dtype.bits()) >= 8 * i64::from(program.target.limits.access_bytes);
-    let run = if is_wide { alone } else { Run::in_block(&walked) };
+    let run = if is_wide && alone.is_box() { alone } else { Run::in_block(&walked) };
     let owns = |dim: usize| run.dims().iter().any(|mode| view.modes[*mode].dim == dim);
     let mut widest = Widest::of_pointer(&param.name, param.align, param.dtype);
     let narrow = |widest: &mut Widest, divisor: i64, text: String| widest.narrow(divisor, |_| text);
@@ -182,7 +182,7 @@ fn in_blocks(program: &TileProgram, view: &View, param: &TensorParam, block: &La
 /// Returns the largest divisor `n` of the run's width such that, at every multiple of `divisor` along a dimension, a piece of `n` elements
 /// begins; 1 if there is none.
 fn first_from(run: &Run, dim: usize, divisor: i64) -> i64 {
-    let fits = |width: &i64| run.first(*width).is_some_and(|first| divisor % first.period(dim) == 0);
+    let fits = |width: &i64| run.piece(*width).is_some_and(|piece| divisor % piece.period(dim) == 0);
     let width = run.width();
     (1..=width).rev().filter(|n| width % n == 0).find(fits).unwrap_or(1)
 }
@@ -207,7 +207,7 @@ pub(crate) fn best(
     let aligned = pool.alignment(transfer.op.id, || alignment(program, transfer.memory, param));
     let shape = &program.tensor(transfer.register).shape;
     let dim = aligned.run.as_ref().map_or(0, Run::dim);
-    let held = aligned.run.as_ref().map_or(1, |run| vector::held(layout, run));
+    let held = aligned.run.as_ref().map_or(1, |run| vector::held(layout, run, Run::piece));
     let inside = if layout.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
     let rows = transfer.rows(dtype, target).into_iter();
     for row in rows.filter(|row| pool.wish.allows(transfer.op.id, &row.name)) {
@@ -216,7 +216,7 @@ pub(crate) fn best(
             continue;
         }
         let run = match &aligned.run {
-            Some(run) => run.first(atom.values),
+            Some(run) => run.piece(atom.values),
             None => Some(Run::plain(dim, 1)),
         };
         // No vector may cross the tensor's edge.

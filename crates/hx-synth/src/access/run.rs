@@ -65,6 +65,15 @@ impl Run {
         Run { steps: layout.value.iter().map_while(step).collect() }.first(width)
     }
 
+    /// Returns the run of a thread's first `width` values, along any dimensions; `None` if they do not step along dimensions.
+    pub(crate) fn leading_piece(layout: &ThreadValueLayout, width: i64) -> Option<Run> {
+        let step = |mode: &TileMode| {
+            let (dim, by) = mode.along()?;
+            Some(Step { dim, extent: mode.extent, by })
+        };
+        Run { steps: layout.value.iter().map_while(step).collect() }.piece(width)
+    }
+
     /// Returns the dimension along which the first two elements of the run are neighbours; 0 for a run without steps.
     pub(crate) fn dim(&self) -> usize {
         self.steps.first().map_or(0, |step| step.dim)
@@ -140,6 +149,11 @@ impl Run {
     /// Returns the run of the first `width` elements. `None` if `width` cuts a step unevenly, or if elements along a single
     /// dimension would have gaps: there they must be `width` neighbours, in any order.
     pub(crate) fn first(&self, width: i64) -> Option<Run> {
+        self.piece(width).filter(|run| run.is_box() || run.dims().len() > 1)
+    }
+
+    /// Returns the run of the first `width` elements, which may have gaps; `None` if `width` cuts a step unevenly.
+    pub(crate) fn piece(&self, width: i64) -> Option<Run> {
         let (mut steps, mut need) = (Vec::new(), width);
         for &Step { dim, extent, by } in &self.steps {
             let take = if need % extent == 0 { extent } else { need };
@@ -155,8 +169,13 @@ impl Run {
         if steps.is_empty() {
             steps.push(Step { dim: self.dim(), extent: 1, by: 1 });
         }
-        let run = Run { steps };
-        (need == 1 && (run.is_box() || run.dims().len() > 1)).then_some(run)
+        (need == 1).then_some(Run { steps })
+    }
+
+    /// Returns the longest beginning of the run that fills a box.
+    pub(crate) fn longest_box(&self) -> Run {
+        let of = |steps: usize| Run { steps: self.steps[..steps].to_vec() };
+        (1..=self.steps.len()).rev().map(of).find(Run::is_box).unwrap_or(Run::plain(self.dim(), 1))
     }
 
     /// Returns the run as modes over a tile with `rank` dimensions.
@@ -264,7 +283,7 @@ mod tests {
             vec![along(32, [0, 0])],
             vec![along(16, [0, 1]), along(16, [1, 0])],
         );
-        assert_eq!(crate::access::vector::held(&layout, &run), 256);
+        assert_eq!(crate::access::vector::held(&layout, &run, Run::first), 256);
         let ordered = first.order(&layout).unwrap();
         assert_eq!((0..4).map(|value| ordered.coordinate(0, value)).collect::<Vec<_>>(), eight[..4]);
     }
@@ -294,7 +313,7 @@ mod tests {
         assert_eq!(widths, [1, 8, 16, 32, 64, 128]);
         let eight: Vec<i64> = (0..8).map(|i| walked(&run, i)[0]).collect();
         assert_eq!(eight, [0, 2, 4, 6, 1, 3, 5, 7]);
-        assert_eq!(crate::access::vector::held(&layout(), &run), 32);
+        assert_eq!(crate::access::vector::held(&layout(), &run, Run::first), 32);
         let ordered = run.first(32).and_then(|run| run.order(&layout())).unwrap();
         let held: Vec<i64> = (0..10).map(|value| ordered.coordinate(0, value)[0]).collect();
         assert_eq!(held, [0, 2, 4, 6, 1, 3, 5, 7, 8, 10]);

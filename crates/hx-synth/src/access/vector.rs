@@ -7,12 +7,12 @@ use hx_target::{CopyRow, Target};
 use super::{Access, Run};
 use crate::distribution::{Placed, ThreadValueLayout};
 
-/// Returns how many elements of a run each thread holds: the widest vector that its values allow. For a run in ascending order
-/// the result may exceed the run's width.
-pub(crate) fn held(layout: &ThreadValueLayout, run: &Run) -> i64 {
+/// Returns how many elements of a run each thread holds: the widest vector that its values allow, of those that `part` cuts off the run. For
+/// a run in ascending order the result may exceed the run's width.
+pub(crate) fn held(layout: &ThreadValueLayout, run: &Run, part: impl Fn(&Run, i64) -> Option<Run>) -> i64 {
     if !run.is_plain() {
         let holds =
-            |width: &i64| run.first(*width).is_some_and(|first| first.take(&mut layout.placed()).is_some());
+            |width: &i64| part(run, *width).is_some_and(|part| part.take(&mut layout.placed()).is_some());
         return (1..=run.width()).rev().filter(|width| run.width() % width == 0).find(holds).unwrap_or(1);
     }
     let mut width = 1;

@@ -32,12 +32,12 @@ pub(crate) fn coalesced(
     let mut widths: Vec<i64> = widths.filter_map(|r| r.atom(dtype)).map(|a| a.values).collect();
     widths.push(1);
     let threads = i64::from(program.threads_of(transfer.op));
-    let fits =
-        |w: &i64| limit % w == 0 && run.first(*w).is_some_and(|run| run.is_box() && run.divides(shape));
+    let bits = i64::from(dtype.bits());
+    let fits = |w: &i64| limit % w == 0 && pieces(target, shape, (&run, *w), threads, bits).is_some();
     let least = if shape[dim] % least == 0 { least } else { 1 };
     let dealt = |width: i64| {
-        let run = run.first(width).unwrap_or(Run::plain(dim, width));
-        deal(target, shape, &run, threads, i64::from(dtype.bits()))
+        let plain = || deal(target, shape, &Run::plain(dim, width), threads, bits);
+        pieces(target, shape, (&run, width), threads, bits).unwrap_or_else(plain)
     };
     let all_busy = |width: &i64| shape.iter().product::<i64>() >= threads * width;
     let mut widths = widths.into_iter().filter(fits).map(|width| width.max(least));
@@ -75,6 +75,59 @@ fn contiguous(program: &TileProgram, pool: &Pool, transfer: &Transfer<'_>) -> (R
 
 /// Length of a run in shared memory, in elements: longer than any vector, because nothing limits the run yet.
 const ANY: i64 = 1 << 20;
+
+/// Deals pieces of `width` elements of a run. Pieces that are boxes are dealt by [`deal`], others in the order of the run, so that
+/// neighbouring threads hold neighbouring pieces. `None` if pieces do not fill the tile.
+pub(crate) fn pieces(
+    target: Target,
+    shape: &[i64],
+    (run, width): (&Run, i64),
+    threads: i64,
+    bits: i64,
+) -> Option<Vec<ThreadValueLayout>> {
+    let piece = run.piece(width)?;
+    if piece.is_box() {
+        return piece.divides(shape).then(|| deal(target, shape, &piece, threads, bits));
+    }
+    let filled = run.longest_box();
+    let fills =
+        filled.width() % width == 0 && filled.piece(width).as_ref() == Some(&piece) && filled.divides(shape);
+    fills.then(|| vec![dealt_in_order(shape, &filled, width, threads)])
+}
+
+/// Deals the pieces of a run that fills a box, and then such boxes, to the threads in order. What is left when all threads have a piece, each
+/// thread holds.
+fn dealt_in_order(shape: &[i64], run: &Run, width: i64, threads: i64) -> ThreadValueLayout {
+    let rank = shape.len();
+    let along = |dim: usize, stride: i64, extent: i64| {
+        let mut strides = vec![0; rank];
+        strides[dim] = stride;
+        TileMode::new(extent, strides)
+    };
+    let (mut thread, mut value) = (Vec::new(), Vec::new());
+    let (mut piece, mut left) = (width, threads);
+    let boxes = (0..rank).rev().map(|dim| (dim, run.period(dim), shape[dim] / run.period(dim)));
+    let digits = run.steps.iter().map(|step| (step.dim, step.by, step.extent)).chain(boxes);
+    let mut later = Vec::new();
+    for (dim, by, extent) in digits {
+        let own = if piece % extent == 0 { extent } else { piece };
+        piece /= own;
+        let rest = extent / own;
+        let take = (1..=rest).rev().find(|take| rest % take == 0 && left % take == 0).unwrap_or(1);
+        left /= take;
+        let modes = [(by, own), (by * own, take), (by * own * take, rest / take)];
+        let [own, dealt, held] =
+            modes.map(|(stride, extent)| (extent > 1).then(|| along(dim, stride, extent)));
+        value.extend(own);
+        thread.extend(dealt);
+        later.extend(held);
+    }
+    if left > 1 {
+        thread.push(TileMode::new(left, vec![0; rank]));
+    }
+    value.extend(later);
+    ThreadValueLayout::covering(shape, thread, value)
+}
 
 /// Deals runs, which are boxes, one after the other along their dimension to `threads` threads, and returns the layouts with
 /// the best score, those with more threads along the dimension first. `bits` is the width of an element.

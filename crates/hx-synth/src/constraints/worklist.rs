@@ -6,7 +6,7 @@ use std::rc::Rc;
 use hx_tile::{OpId, Reason, TensorId};
 
 use super::{Constraint, System};
-use crate::access::vector;
+use crate::access::{Run, vector};
 use crate::distribution::ThreadValueLayout;
 use crate::distribution::layouts::{Layouts, ReasonedLayout};
 use crate::edits::Move;
@@ -176,7 +176,10 @@ impl System<'_> {
         reasoned: &ReasonedLayout,
         from: Vec<OpId>,
     ) -> ReasonedLayout {
-        let first = self.orders.get(&tensor).and_then(|run| run.first(vector::held(&reasoned.layout, run)));
+        let first = self
+            .orders
+            .get(&tensor)
+            .and_then(|run| run.first(vector::held(&reasoned.layout, run, Run::first)));
         let ordered =
             first.and_then(|run| run.order(&reasoned.layout)).filter(|layout| *layout != *reasoned.layout);
         let text = match &ordered {

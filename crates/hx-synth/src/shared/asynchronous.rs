@@ -7,7 +7,7 @@ use hx_tile::{OpId, OpKind, SyncOp, TileMode, TileProgram, View};
 use super::buffer::{End, Use};
 use crate::access::alignment::amount;
 use crate::access::{Access, Run, global, vector};
-use crate::anchor::copy::{deal, deal_as_held};
+use crate::anchor::copy::{deal_as_held, pieces};
 use crate::distribution::ThreadValueLayout;
 use crate::failure::{Failure, FailureKind};
 use crate::search::pool::Pool;
@@ -38,16 +38,14 @@ pub(super) fn accesses(
         if aligned.elements % atom.values != 0 {
             continue;
         }
-        let Some(run) = run.first(atom.values).filter(|run| run.is_box() && run.divides(&u.shape)) else {
-            continue;
-        };
+        let Some(piece) = run.piece(atom.values) else { continue };
         let (threads, bits) = (i64::from(program.threads_of(u.op)), i64::from(dtype.bits()));
-        let own = reader.as_ref().and_then(|held| deal_as_held(target, &u.shape, &run, held, bits));
-        let Some(layout) = own.or_else(|| deal(target, &u.shape, &run, threads, bits).into_iter().next())
-        else {
-            continue;
-        };
-        let Some(access) = vector::vector(target, &layout, row, run) else { continue };
+        let is_box = piece.is_box() && piece.divides(&u.shape);
+        let as_held = reader.as_ref().filter(|_| is_box);
+        let own = as_held.and_then(|held| deal_as_held(target, &u.shape, &piece, held, bits));
+        let dealt = || pieces(target, &u.shape, (&run, atom.values), threads, bits)?.into_iter().next();
+        let Some(layout) = own.or_else(dealt) else { continue };
+        let Some(access) = vector::vector(target, &layout, row, piece) else { continue };
         out.push(access);
     }
     if out.is_empty() {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout};
 use hx_target::{CopyRow, Space, Target};
-use hx_tile::{OpId, OpKind, Tensor, TensorId, TileProgram};
+use hx_tile::{OpId, OpKind, Param, Tensor, TensorId, TileProgram};
 
 use super::buffer::{Asked, Barred, Buffer, By, Candidate, Chosen, End, EndKey, Options, Question, Use};
 use super::constraint::Constraint;
@@ -17,7 +17,7 @@ use super::joint::joints;
 use super::operand;
 use super::{asynchronous, bulk, demand_in, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
-use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
+use crate::access::{Access, Run, Transfer, collective, global, is_packed, vector};
 use crate::cost;
 use crate::distribution::{ThreadValueLayout, key};
 use crate::failure::{Failure, FailureKind};
@@ -197,7 +197,7 @@ pub(crate) fn ideal(
             .collect();
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, row) in rows {
-            let accesses = row_accesses(context.pool, used, layout, dtype, row);
+            let accesses = row_accesses(context, used, layout, dtype, row);
             // The tensor's own solution checks the alignment of addresses under a pinned layout.
             let aligned = |a: &Access| pinned || start::bars(program, used, a).is_none();
             let fits = accesses.iter().find(|a| constraint_of(used, a, info).is_ok() && aligned(a));
@@ -308,7 +308,7 @@ fn candidates(
         End::Register(layout) => {
             let rows = rows_of(u, dtype, context.pool).into_iter();
             let rows = rows.filter(|row| !context.single || !row.is_collective());
-            let all: Vec<_> = rows.map(|row| row_accesses(context.pool, u, layout, dtype, row)).collect();
+            let all: Vec<_> = rows.map(|row| row_accesses(context, u, layout, dtype, row)).collect();
             // Count the phases in the pool's accesses before they are cloned, so that the counts are shared.
             all.iter().flat_map(|all| all.iter()).for_each(|a| {
                 a.phases(threads, &u.shape);
@@ -371,7 +371,33 @@ fn offer(
     };
     let alone = cost::shared_ideal(target, threads, &access, &u.shape);
     let cost = alone * u.trips + global;
+    if let Some(block) = block_of(context, u, &access, info) {
+        // The order of the whole block serves where the free steps between the pieces have no good place.
+        let kept = constraint.unify(&block);
+        let kept = kept.map(|kept| Candidate::new(By::Access(access.clone()), kept, [cost, global, alone]));
+        options.usable.extend(kept);
+    }
     options.usable.push(Candidate::new(By::Access(access), constraint, [cost, global, alone]));
+}
+
+/// Returns the constraint that a shared tensor has the order of the blocks in global memory from which an access copies pieces that are no
+/// boxes; `None` for any other access.
+fn block_of(
+    context: &SolverContext<'_, '_>,
+    u: &Use<'_>,
+    access: &Access,
+    info: &Tensor,
+) -> Option<Constraint> {
+    let End::Global(view) = &u.end else { return None };
+    if access.run.is_box() {
+        return None;
+    }
+    let program = context.program();
+    let param = global::param_of(program, view)?;
+    let aligned = context.pool.alignment(u.op.id, || global::alignment(program, view, param));
+    let block = aligned.run.as_ref()?.longest_box();
+    let block = block.renamed(|dim| Some(u.view.modes.get(dim)?.dim))?;
+    Constraint::run(&info.shape, &block)
 }
 
 /// Returns the failure of an operand that no instruction reads by descriptor.
@@ -452,15 +478,34 @@ fn rows_of(u: &Use<'_>, dtype: DType, pool: &Pool) -> Vec<&'static CopyRow> {
     target.rows().copies_between(from, to).filter(is_allowed).collect()
 }
 
+/// Reports whether the first elements of a block in global memory, those of the widest access, are no neighbours of one dimension in ascending
+/// order. Registers that come from such a block, or go to one, then hold neighbours of the block, along several dimensions perhaps.
+fn blocks_cross(program: &TileProgram) -> bool {
+    program.params.iter().any(|param| {
+        let Param::Tensor(tensor) = param else { return false };
+        let Some(block) = &tensor.block else { return false };
+        let modes: Vec<Layout> = block.modes().iter().map(Layout::coalesce).collect();
+        let leaves: Vec<(usize, &[(i64, i64)])> =
+            modes.iter().enumerate().map(|(dim, mode)| (dim, mode.leaves())).collect();
+        let run = Run::in_block(&leaves);
+        let widest = i64::from(program.target.limits.access_bytes) * 8 / i64::from(tensor.dtype.bits());
+        // Registers hold packed elements of one dimension in the order of their memory in any case.
+        let is_known = |piece: &Run| is_packed(tensor.dtype) && piece.dims().len() == 1 && piece.is_box();
+        run.piece(widest).is_some_and(|piece| !piece.is_plain() && !is_known(&piece))
+    })
+}
+
 /// Returns the ways in which one instruction implements the copy.
 fn row_accesses(
-    pool: &Pool,
+    context: &SolverContext<'_, '_>,
     u: &Use<'_>,
     layout: &Rc<ThreadValueLayout>,
     dtype: DType,
     row: &'static CopyRow,
 ) -> Rc<[Access]> {
-    pool.accesses(layout, &u.shape, dtype, row, || made_accesses(pool.target(), &u.shape, layout, dtype, row))
+    let crosses = blocks_cross(context.program());
+    let make = || made_accesses(context.target(), &u.shape, layout, dtype, (row, crosses));
+    context.pool.accesses(layout, &u.shape, dtype, row, make)
 }
 
 fn made_accesses(
@@ -468,7 +513,7 @@ fn made_accesses(
     shape: &[i64],
     layout: &ThreadValueLayout,
     dtype: DType,
-    row: &'static CopyRow,
+    (row, crosses): (&'static CopyRow, bool),
 ) -> Vec<Access> {
     let Some(atom) = row.atom(dtype) else { return vec![] };
     let mut out = Vec::new();
@@ -484,8 +529,11 @@ fn made_accesses(
                 whole.then(|| vector::vector(target, layout, row, Run::plain(dim, atom.values))).flatten(),
             );
         }
-        let own = Run::leading(layout, atom.values).filter(|run| is_packed(dtype) && !run.is_plain());
-        let own = own.filter(|run| run.divides(shape));
+        let own = match crosses {
+            true => Run::leading_piece(layout, atom.values),
+            false => Run::leading(layout, atom.values).filter(|_| is_packed(dtype)),
+        };
+        let own = own.filter(|run| !run.is_plain() && run.divides(shape));
         out.extend(own.and_then(|run| vector::vector(target, layout, row, run)));
     }
     out.retain(|a| vector::fills_words(&a.values, &a.issue, dtype.bits(), a.row.bytes));
