@@ -18,5 +18,5 @@ mod pack;
 pub use atomic::AtomicOp;
 pub use dtype::{Class, DType, UnknownDType};
 pub use float::FloatFormat;
-pub use operator::{Operator, fused_to_odd};
+pub use operator::{Operator, erfinv, fused_to_odd};
 pub use pack::{load, packed_bytes, store};

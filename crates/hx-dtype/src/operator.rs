@@ -26,6 +26,23 @@ pub enum Operator {
     Ceil,
     Round,
     Erf,
+    Log10,
+    Exp10,
+    Expm1,
+    Log1p,
+    Cbrt,
+    Sinh,
+    Cosh,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Erfinv,
+    Lgamma,
+    /// Rounds toward zero.
+    Trunc,
+    /// 1, -1, or the operand where it is a zero or NaN.
+    Sign,
     /// Tests for NaN.
     IsNan,
     /// The number of bits that are 1.
@@ -47,6 +64,11 @@ pub enum Operator {
     /// The upper half of the product, as wide as the operands.
     Mulhi,
     Pow,
+    Atan2,
+    /// The remainder with the sign of the dividend.
+    Fmod,
+    /// The magnitude of the first operand with the sign of the second.
+    Copysign,
     Lt,
     Le,
     Eq,
@@ -87,6 +109,21 @@ const ROWS: &[Row] = &[
     row(Operator::Ceil, "ceil", 1),
     row(Operator::Round, "round", 1),
     row(Operator::Erf, "erf", 1),
+    row(Operator::Log10, "log10", 1),
+    row(Operator::Exp10, "exp10", 1),
+    row(Operator::Expm1, "expm1", 1),
+    row(Operator::Log1p, "log1p", 1),
+    row(Operator::Cbrt, "cbrt", 1),
+    row(Operator::Sinh, "sinh", 1),
+    row(Operator::Cosh, "cosh", 1),
+    row(Operator::Tan, "tan", 1),
+    row(Operator::Asin, "asin", 1),
+    row(Operator::Acos, "acos", 1),
+    row(Operator::Atan, "atan", 1),
+    row(Operator::Erfinv, "erfinv", 1),
+    row(Operator::Lgamma, "lgamma", 1),
+    row(Operator::Trunc, "trunc", 1),
+    row(Operator::Sign, "sign", 1),
     row(Operator::IsNan, "isnan", 1),
     row(Operator::Popcount, "popcount", 1),
     row(Operator::Clz, "clz", 1),
@@ -104,6 +141,9 @@ const ROWS: &[Row] = &[
     row(Operator::Shr, ">>", 2),
     row(Operator::Mulhi, "mulhi", 2),
     row(Operator::Pow, "pow", 2),
+    row(Operator::Atan2, "atan2", 2),
+    row(Operator::Fmod, "fmod", 2),
+    row(Operator::Copysign, "copysign", 2),
     row(Operator::Lt, "<", 2),
     row(Operator::Le, "<=", 2),
     row(Operator::Eq, "==", 2),
@@ -138,7 +178,34 @@ impl Operator {
         use Operator::*;
         matches!(
             self,
-            Exp | Exp2 | Log | Log2 | Sqrt | Rsqrt | Tanh | Sigmoid | Sin | Cos | Erf | Pow | IsNan
+            Exp | Exp2
+                | Log
+                | Log2
+                | Sqrt
+                | Rsqrt
+                | Tanh
+                | Sigmoid
+                | Sin
+                | Cos
+                | Erf
+                | Log10
+                | Exp10
+                | Expm1
+                | Log1p
+                | Cbrt
+                | Sinh
+                | Cosh
+                | Tan
+                | Asin
+                | Acos
+                | Atan
+                | Erfinv
+                | Lgamma
+                | Pow
+                | Atan2
+                | Fmod
+                | Copysign
+                | IsNan
         )
     }
 
@@ -205,12 +272,32 @@ impl Operator {
             Ceil => x.ceil(),
             Round => x.round_ties_even(),
             Erf => erf(x),
+            Log10 => x.log10(),
+            Exp10 => 10f64.powf(x),
+            Expm1 => x.exp_m1(),
+            Log1p => x.ln_1p(),
+            Cbrt => x.cbrt(),
+            Sinh => x.sinh(),
+            Cosh => x.cosh(),
+            Tan => x.tan(),
+            Asin => x.asin(),
+            Acos => x.acos(),
+            Atan => x.atan(),
+            Erfinv => erfinv(x),
+            Lgamma => libm::lgamma(x),
+            Trunc => x.trunc(),
+            Sign if x > 0.0 => 1.0,
+            Sign if x < 0.0 => -1.0,
+            Sign => x,
             Add => x + y,
             Sub => x - y,
             Mul => x * y,
             Div => x / y,
             Rem => x - (x / y).floor() * y,
             Pow => x.powf(y),
+            Atan2 => x.atan2(y),
+            Fmod => x % y,
+            Copysign => x.copysign(y),
             // As on the hardware: -0 orders below 0, and a NaN yields the other operand.
             Min if x == y => {
                 if x.is_sign_negative() {
@@ -250,6 +337,7 @@ impl Operator {
             Operator::Lt => u64::from(x < y),
             Operator::Le => u64::from(x <= y),
             Operator::Abs => x,
+            Operator::Sign => u64::from(x != 0),
             _ => return None,
         })
     }
@@ -261,6 +349,7 @@ impl Operator {
         let value = match self {
             Neg => x.wrapping_neg(),
             Abs => x.wrapping_abs(),
+            Sign => x.signum(),
             Add => x.wrapping_add(y),
             Sub => x.wrapping_sub(y),
             Mul => x.wrapping_mul(y),
@@ -307,6 +396,54 @@ fn signed(dtype: DType, bits: u64) -> i64 {
 fn floor_div(x: i64, y: i64) -> i64 {
     let q = x.wrapping_div(y);
     if x.wrapping_rem(y) != 0 && (x < 0) != (y < 0) { q - 1 } else { q }
+}
+
+/// Returns the number whose error function is `x`: an infinity for 1 and -1, NaN outside of them. The first approximation is that of M. Giles,
+/// "Approximating the erfinv function"; steps of Newton's method on the error function, or on its complement near 1, refine it.
+pub fn erfinv(x: f64) -> f64 {
+    let a = x.abs();
+    if a >= 1.0 || a.is_nan() {
+        return if a == 1.0 { f64::INFINITY.copysign(x) } else { f64::NAN };
+    }
+    let w = -((1.0 - a) * (1.0 + a)).ln();
+    let horner = |at: f64, by: &[f64]| by.iter().fold(0.0, |sum, by| sum * at + by);
+    let first = if w < 5.0 {
+        horner(
+            w - 2.5,
+            &[
+                2.81022636e-08,
+                3.43273939e-07,
+                -3.5233877e-06,
+                -4.39150654e-06,
+                0.00021858087,
+                -0.00125372503,
+                -0.00417768164,
+                0.246640727,
+                1.50140941,
+            ],
+        )
+    } else {
+        horner(
+            w.sqrt() - 3.0,
+            &[
+                -0.000200214257,
+                0.000100950558,
+                0.00134934322,
+                -0.00367342844,
+                0.00573950773,
+                -0.0076224613,
+                0.00943887047,
+                1.00167406,
+                2.83297682,
+            ],
+        )
+    };
+    let refined = (0..3).fold(a * first, |root, _| {
+        let slope = std::f64::consts::FRAC_2_SQRT_PI * (-root * root).exp();
+        let miss = if a < 0.5 { libm::erf(root) - a } else { (1.0 - a) - libm::erfc(root) };
+        if slope > 0.0 { root - miss / slope } else { root }
+    });
+    refined.copysign(x)
 }
 
 /// Computes the error function to full double precision: by its series near 0, elsewhere by the continued fraction of its

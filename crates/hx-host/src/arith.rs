@@ -32,6 +32,10 @@ pub enum Binary {
     Max,
     Min,
     Pow,
+    /// Takes floats, and makes them of integers, like the two that follow.
+    Atan2,
+    Fmod,
+    Copysign,
     /// Takes bools only, like [`Binary::Or`].
     And,
     Or,
@@ -61,6 +65,9 @@ impl Binary {
             Binary::Max => "max",
             Binary::Min => "min",
             Binary::Pow => "pow",
+            Binary::Atan2 => "atan2",
+            Binary::Fmod => "fmod",
+            Binary::Copysign => "copysign",
             Binary::And => "&&",
             Binary::Or => "||",
             Binary::BitAnd => "&",
@@ -83,6 +90,10 @@ impl Binary {
         })
     }
 
+    fn is_of_floats(self) -> bool {
+        matches!(self, Binary::Atan2 | Binary::Fmod | Binary::Copysign)
+    }
+
     fn compares(self) -> bool {
         matches!(self, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge)
     }
@@ -99,13 +110,27 @@ pub enum Unary {
     Log,
     Log2,
     Log10,
+    Exp10,
+    Expm1,
+    Log1p,
+    Cbrt,
     Sqrt,
     Rsqrt,
     Sin,
     Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
     Tanh,
     Sigmoid,
     Erf,
+    Erfinv,
+    Lgamma,
+    Trunc,
+    Sign,
     Floor,
     Ceil,
     Round,
@@ -137,7 +162,7 @@ pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
         return bits::binary(operator, &shape, a, b).map(|data| Dense { shape, data });
     }
     let class = a.data.class().max(b.data.class());
-    let floats = class == Class::Float || (op == Binary::Pow && negative_exponent(b));
+    let floats = class == Class::Float || op.is_of_floats() || (op == Binary::Pow && negative_exponent(b));
     let data = if class == Class::Bool && op.compares() {
         compare(op, &a.broadcast_to(&shape).into_floats(), &b.broadcast_to(&shape).into_floats())
     } else if floats && op.compares() && a.data.class() != b.data.class() {
@@ -213,6 +238,9 @@ fn float_op(op: Binary, x: &Floats, y: &Floats) -> Vec<f64> {
         Binary::Rem => of_both(x, y, floor_rem),
         Binary::Max => of_both(x, y, max_or_nan),
         Binary::Min => of_both(x, y, |a, b| -max_or_nan(-a, -b)),
+        Binary::Atan2 => of_both(x, y, libm::atan2),
+        Binary::Fmod => of_both(x, y, libm::fmod),
+        Binary::Copysign => of_both(x, y, libm::copysign),
         _ => of_both(x, y, libm::pow),
     }
 }
@@ -361,6 +389,28 @@ fn float_function(op: Unary) -> fn(f64) -> f64 {
         Unary::Log => libm::log,
         Unary::Log2 => libm::log2,
         Unary::Log10 => libm::log10,
+        Unary::Exp10 => libm::exp10,
+        Unary::Expm1 => libm::expm1,
+        Unary::Log1p => libm::log1p,
+        Unary::Cbrt => libm::cbrt,
+        Unary::Tan => libm::tan,
+        Unary::Asin => libm::asin,
+        Unary::Acos => libm::acos,
+        Unary::Atan => libm::atan,
+        Unary::Sinh => libm::sinh,
+        Unary::Cosh => libm::cosh,
+        Unary::Erfinv => hx_dtype::erfinv,
+        Unary::Lgamma => libm::lgamma,
+        Unary::Trunc => f64::trunc,
+        Unary::Sign => |x| {
+            if x > 0.0 {
+                1.0
+            } else if x < 0.0 {
+                -1.0
+            } else {
+                x
+            }
+        },
         Unary::Sqrt => f64::sqrt,
         Unary::Rsqrt => |x| 1.0 / x.sqrt(),
         Unary::Sin => libm::sin,

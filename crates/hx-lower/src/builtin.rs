@@ -167,6 +167,13 @@ impl<'db> Lowering<'db> {
                 let [a, b] = self.first(call)?;
                 self.elementwise_call(id, Operator::Pow, &[a, b])
             }
+            CommonFn::Atan2 => self.of_two(id, Operator::Atan2, call),
+            CommonFn::Fmod => self.of_two(id, Operator::Fmod, call),
+            CommonFn::Copysign => self.of_two(id, Operator::Copysign, call),
+            CommonFn::Clamp => {
+                let [x, low, high] = self.first(call)?;
+                self.clamp(id, x, (low, high))
+            }
             CommonFn::Where => {
                 let [c, x, y] = self.first(call)?;
                 self.select(id, c, x, y)
@@ -251,14 +258,45 @@ impl<'db> Lowering<'db> {
         Ok(Value::Int(x.ceil_div(&y, &self.facts)))
     }
 
+    fn of_two(&mut self, id: ExprId, operator: Operator, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
+        let operands: [ExprId; 2] = self.first(call)?;
+        self.elementwise_call(id, operator, &operands)
+    }
+
     fn extreme(&mut self, id: ExprId, operator: Operator, a: ExprId, b: ExprId) -> Lower<Value> {
-        let least = operator == Operator::Min;
         let x = self.eval(a);
         let mark = self.mark();
         let y = self.eval(b);
-        match (x?, y?) {
+        let (x, y) = (x?, y?);
+        if is_elementwise(&x) || is_elementwise(&y) {
+            self.unwritten(a, &x, mark)?;
+        }
+        self.extreme_of(id, operator, (a, x), (b, y))
+    }
+
+    /// Lowers `clamp(x, low, high)`, which is `min(max(x, low), high)`.
+    fn clamp(&mut self, id: ExprId, x: ExprId, (low, high): (ExprId, ExprId)) -> Lower<Value> {
+        let value = self.eval(x);
+        let mark = self.mark();
+        let bounds = (self.eval(low), self.eval(high));
+        let (value, least, most) = (value?, bounds.0?, bounds.1?);
+        if is_elementwise(&value) || is_elementwise(&least) || is_elementwise(&most) {
+            self.unwritten(x, &value, mark)?;
+        }
+        let raised = self.extreme_of(id, Operator::Max, (x, value), (low, least))?;
+        self.extreme_of(id, Operator::Min, (x, raised), (high, most))
+    }
+
+    fn extreme_of(
+        &mut self,
+        id: ExprId,
+        operator: Operator,
+        (a, x): (ExprId, Value),
+        (b, y): (ExprId, Value),
+    ) -> Lower<Value> {
+        let least = operator == Operator::Min;
+        match (x, y) {
             (x, y) if is_elementwise(&x) || is_elementwise(&y) => {
-                self.unwritten(a, &x, mark)?;
                 self.apply(id, operator, vec![(a, x), (b, y)])
             }
             (Value::Int(x), Value::Int(y)) => {
@@ -289,6 +327,21 @@ fn operator_of(function: MathFn) -> Operator {
         MathFn::Tanh => Operator::Tanh,
         MathFn::Sigmoid => Operator::Sigmoid,
         MathFn::Erf => Operator::Erf,
+        MathFn::Log10 => Operator::Log10,
+        MathFn::Exp10 => Operator::Exp10,
+        MathFn::Expm1 => Operator::Expm1,
+        MathFn::Log1p => Operator::Log1p,
+        MathFn::Cbrt => Operator::Cbrt,
+        MathFn::Sinh => Operator::Sinh,
+        MathFn::Cosh => Operator::Cosh,
+        MathFn::Tan => Operator::Tan,
+        MathFn::Asin => Operator::Asin,
+        MathFn::Acos => Operator::Acos,
+        MathFn::Atan => Operator::Atan,
+        MathFn::Erfinv => Operator::Erfinv,
+        MathFn::Lgamma => Operator::Lgamma,
+        MathFn::Trunc => Operator::Trunc,
+        MathFn::Sign => Operator::Sign,
         MathFn::Sin => Operator::Sin,
         MathFn::Cos => Operator::Cos,
         MathFn::Floor => Operator::Floor,

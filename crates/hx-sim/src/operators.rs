@@ -188,12 +188,13 @@ fn bits(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
 mod tests {
     use super::*;
 
-    const OPERATORS: [Operator; 40] = {
+    const OPERATORS: [Operator; 58] = {
         use Operator::*;
         [
             Neg, Abs, Not, Exp, Exp2, Log, Log2, Sqrt, Rsqrt, Tanh, Sigmoid, Sin, Cos, Floor, Ceil, Round,
-            Erf, IsNan, Popcount, Clz, Add, Sub, Mul, Div, Rem, Min, Max, And, Or, Xor, Shl, Shr, Mulhi, Pow,
-            Lt, Le, Eq, Ne, Fma, Select,
+            Erf, Log10, Exp10, Expm1, Log1p, Cbrt, Sinh, Cosh, Tan, Asin, Acos, Atan, Erfinv, Lgamma, Trunc,
+            Sign, IsNan, Popcount, Clz, Add, Sub, Mul, Div, Rem, Min, Max, And, Or, Xor, Shl, Shr, Mulhi,
+            Pow, Atan2, Fmod, Copysign, Lt, Le, Eq, Ne, Fma, Select,
         ]
     };
 

@@ -120,9 +120,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     unsigned in_bf16[2]; // 4 of bf16
     unsigned out_bf16[8] = {}; // 16 of bf16
     float in_f32[4];
-    float out_f32[28];
+    float out_f32[48];
     double in_f64[4];
-    double out_f64[28];
+    double out_f64[46];
     // loads
     #pragma unroll
     for (int i = 0; i < 1; ++i) {
@@ -628,6 +628,82 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     }
     // -$0
     asm("neg.bf16x2 %0, %1;" : "=r"(out_bf16[5]) : "r"(in_bf16[0]));
+    // log10($0)
+    out_f32[26] = log10f(in_f32[1]);
+    // log10($0)
+    out_f64[26] = log10(in_f64[1]);
+    // exp10($0)
+    out_f32[27] = exp10f(in_f32[1]);
+    // exp10($0)
+    out_f64[27] = exp10(in_f64[1]);
+    // expm1($0)
+    out_f32[28] = expm1f(in_f32[1]);
+    // expm1($0)
+    out_f64[28] = expm1(in_f64[1]);
+    // log1p($0)
+    out_f32[29] = log1pf(in_f32[1]);
+    // log1p($0)
+    out_f64[29] = log1p(in_f64[1]);
+    // cbrt($0)
+    out_f32[30] = cbrtf(in_f32[1]);
+    // cbrt($0)
+    out_f64[30] = cbrt(in_f64[1]);
+    // sinh($0)
+    out_f32[31] = sinhf(in_f32[1]);
+    // sinh($0)
+    out_f64[31] = sinh(in_f64[1]);
+    // cosh($0)
+    out_f32[32] = coshf(in_f32[1]);
+    // cosh($0)
+    out_f64[32] = cosh(in_f64[1]);
+    // tan($0)
+    out_f32[33] = tanf(in_f32[1]);
+    // tan($0)
+    out_f64[33] = tan(in_f64[1]);
+    // asin($0)
+    out_f32[34] = asinf(in_f32[1]);
+    // asin($0)
+    out_f64[34] = asin(in_f64[1]);
+    // acos($0)
+    out_f32[35] = acosf(in_f32[1]);
+    // acos($0)
+    out_f64[35] = acos(in_f64[1]);
+    // atan($0)
+    out_f32[36] = atanf(in_f32[1]);
+    // atan($0)
+    out_f64[36] = atan(in_f64[1]);
+    // erfinv($0)
+    out_f32[37] = erfinvf(in_f32[1]);
+    // erfinv($0)
+    out_f64[37] = erfinv(in_f64[1]);
+    // lgamma($0)
+    out_f32[38] = lgammaf(in_f32[1]);
+    // lgamma($0)
+    out_f64[38] = lgamma(in_f64[1]);
+    // atan2($0, $1)
+    out_f32[39] = atan2f(in_f32[1], in_f32[2]);
+    // atan2($0, $1)
+    out_f64[39] = atan2(in_f64[1], in_f64[2]);
+    // fmod($0, $1)
+    out_f32[40] = fmodf(in_f32[1], in_f32[2]);
+    // fmod($0, $1)
+    out_f64[40] = fmod(in_f64[1], in_f64[2]);
+    // copysign($0, $1)
+    out_f32[41] = copysignf(in_f32[1], in_f32[2]);
+    // copysign($0, $1)
+    out_f64[41] = copysign(in_f64[1], in_f64[2]);
+    // trunc($0)
+    asm("cvt.rzi.f32.f32 %0, %1;" : "=f"(out_f32[42]) : "f"(in_f32[1]));
+    // trunc($0)
+    asm("cvt.rzi.f64.f64 %0, %1;" : "=d"(out_f64[42]) : "d"(in_f64[1]));
+    // sign($0)
+    out_f32[43] = in_f32[1] > 0.0f ? 1.0f : in_f32[1] < 0.0f ? -1.0f : in_f32[1];
+    // sign($0)
+    out_f64[43] = in_f64[1] > 0.0 ? 1.0 : in_f64[1] < 0.0 ? -1.0 : in_f64[1];
+    // sign($0)
+    out_i32[18] = in_i32[1] > 0 ? 1 : in_i32[1] < 0 ? -1 : in_i32[1];
+    // sign($0)
+    out_i64[18] = in_i64[1] > 0 ? 1 : in_i64[1] < 0 ? -1 : in_i64[1];
     // ($0 * $1)
     out_i8[0] = hx_insert(out_i8[0], (int)(signed char)(int)((unsigned)((int)(signed char)hx_extract(in_i8[0], 8, 8)) * (unsigned)((int)(signed char)hx_extract(in_i8[0], 16, 8))), 0, 8);
     // ($0 - $1)
@@ -648,22 +724,22 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
         asm("cvt.f32.f16 %0, %1;" : "=f"(hx_v0) : "h"((unsigned short)(in_f16[0] >> 16)));
         float hx_v1;
         asm("max.f32 %0, %1, %2;" : "=f"(hx_v1) : "f"(hx_v0), "f"(-0.5f));
-        out_f32[26] = hx_v1 * hx_v1;
+        out_f32[44] = hx_v1 * hx_v1;
     }
     // bitcast($0, u32)
     out_u32[18] = __float_as_uint(in_f32[1]);
     // bitcast($0, f32)
-    out_f32[27] = __uint_as_float(in_i32[1]);
+    out_f32[45] = __uint_as_float(in_i32[1]);
     // bitcast($0, u64)
     out_u64[17] = (unsigned long long)__double_as_longlong(in_f64[1]);
     // bitcast($0, f64)
-    out_f64[26] = __longlong_as_double(in_i64[1]);
+    out_f64[44] = __longlong_as_double(in_i64[1]);
     // bitcast($0, i16)
     out_i16[0] = hx_insert(out_i16[0], (int)(short)(int)((unsigned short)(in_f16[0] >> 16)), 0, 16);
     // bitcast($0, f16)
     out_f16[6] = hx_insert(out_f16[6], (unsigned short)(((int)(short)hx_extract(in_i16[0], 16, 16)) & 0xffffu), 0, 16);
     // bitcast($0, i64)
-    out_i64[18] = (long long)(unsigned long long)in_u64[1];
+    out_i64[19] = (long long)(unsigned long long)in_u64[1];
     // stores
     #pragma unroll
     for (int i = 0; i < 3; ++i) {
@@ -767,22 +843,22 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
             : "memory");
     }
     #pragma unroll
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < 12; ++i) {
         asm volatile(
             "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
             :
             : "f"(out_f32[i * 4]), "f"(out_f32[i * 4 + 1]), "f"(out_f32[i * 4 + 2]), "f"(out_f32[i * 4 + 3]),
-              "l"(out_f32_t + (thread * 28 + i * 4))
+              "l"(out_f32_t + (thread * 48 + i * 4))
             : "memory");
     }
     #pragma unroll
-    for (int i = 0; i < 14; ++i) {
+    for (int i = 0; i < 23; ++i) {
         asm volatile(
             "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
             :
             : "r"(__double2loint(out_f64[i * 2])), "r"(__double2hiint(out_f64[i * 2])),
               "r"(__double2loint(out_f64[i * 2 + 1])), "r"(__double2hiint(out_f64[i * 2 + 1])),
-              "l"(out_f64_t + (thread * 28 + i * 2))
+              "l"(out_f64_t + (thread * 46 + i * 2))
             : "memory");
     }
 }

@@ -235,6 +235,13 @@ fn bounds(operator: Operator, dtype: DType, args: &[Number], alike: bool) -> (f6
         Tanh => monotone(f64::tanh),
         Sigmoid => monotone(|x| 1.0 / (1.0 + (-x).exp())),
         Erf | Sin | Cos => (-1.0, 1.0),
+        Exp10 => monotone(|x| 10f64.powf(x)),
+        Expm1 => monotone(f64::exp_m1),
+        Cbrt => monotone(f64::cbrt),
+        Sinh => monotone(f64::sinh),
+        Atan => monotone(f64::atan),
+        Sign => (-1.0, 1.0),
+        Trunc => monotone(f64::trunc),
         Floor => monotone(f64::floor),
         Ceil => monotone(f64::ceil),
         Round => monotone(f64::round_ties_even),
@@ -262,7 +269,8 @@ fn bounds(operator: Operator, dtype: DType, args: &[Number], alike: bool) -> (f6
         Lt | Le | Eq | Ne => compared(operator, &a, &b),
         IsNan => truth(false, !a.nan),
         Select => (a.low.min(b.low), a.high.max(b.high)),
-        Log | Log2 | Rem | And | Or | Xor | Shl | Shr | Mulhi | Pow => unsigned(),
+        Log | Log2 | Log10 | Log1p | Cosh | Tan | Asin | Acos | Erfinv | Lgamma => unsigned(),
+        Rem | And | Or | Xor | Shl | Shr | Mulhi | Pow | Atan2 | Fmod | Copysign => unsigned(),
     }
 }
 

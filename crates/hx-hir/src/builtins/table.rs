@@ -155,6 +155,11 @@ super::families! {
         Bitcast: "bitcast", [required("t"), required("dtype")],
             "The bits of each element as an element of another type of the same width.", method;
         Pow: "pow", BINARY, "`a` to the power of `b`.", method;
+        Atan2: "atan2", [required("y"), required("x")], "The angle of the point `(x, y)`, from -π to π.";
+        Fmod: "fmod", BINARY, "The remainder of `a / b`, with the sign of `a`; `a % b` has that of `b`.";
+        Copysign: "copysign", BINARY, "The magnitude of `a` with the sign of `b`.";
+        Clamp: "clamp", [required("x"), required("low"), required("high")],
+            "`x`, but at least `low` and at most `high`.", method;
         Mulhi: "mulhi", BINARY, "The upper half of the product of two integers, as wide as they are.";
         Fma: "fma", [required("a"), required("b"), required("c")], "`a · b + c`, rounded once.";
         Cdiv: "cdiv", BINARY, "Quotient rounded up.";
@@ -174,11 +179,26 @@ super::families! {
         Tanh: "tanh", UNARY, "Hyperbolic tangent.", method;
         Sigmoid: "sigmoid", UNARY, "`1 / (1 + exp(-x))`.", method;
         Erf: "erf", UNARY, "The error function.", method;
+        Log10: "log10", UNARY, "Logarithm to base 10.", method;
+        Exp10: "exp10", UNARY, "10 to the power of x.", method;
+        Expm1: "expm1", UNARY, "`exp(x) - 1`, exact for a small x.", method;
+        Log1p: "log1p", UNARY, "`log(1 + x)`, exact for a small x.", method;
+        Cbrt: "cbrt", UNARY, "Cube root.", method;
+        Sinh: "sinh", UNARY, "Hyperbolic sine.", method;
+        Cosh: "cosh", UNARY, "Hyperbolic cosine.", method;
+        Tan: "tan", UNARY, "Tangent.", method;
+        Asin: "asin", UNARY, "The angle whose sine is x.", method;
+        Acos: "acos", UNARY, "The angle whose cosine is x.", method;
+        Atan: "atan", UNARY, "The angle whose tangent is x.", method;
+        Erfinv: "erfinv", UNARY, "The number whose error function is x.", method;
+        Lgamma: "lgamma", UNARY, "The logarithm of the magnitude of the gamma function.", method;
         Sin: "sin", UNARY, "Sine.", method;
         Cos: "cos", UNARY, "Cosine.", method;
         Floor: "floor", UNARY, "Rounds down.", method;
         Ceil: "ceil", UNARY, "Rounds up.", method;
         Round: "round", UNARY, "Rounds to nearest, ties to even.", method;
+        Trunc: "trunc", UNARY, "Rounds toward zero.", method;
+        Sign: "sign", UNARY, "1 or -1 by the sign of x; x itself if that is a zero or NaN.", method;
         Abs: "abs", UNARY, "Magnitude.", method;
         Isnan: "isnan", UNARY, "Whether x is not a number.", method;
         Popcount: "popcount", UNARY, "The number of bits that are 1.", method;
@@ -304,7 +324,6 @@ super::families! {
         Cumsum: "cumsum", [required("x"), required("axis")], "The running sum along an axis.", method;
         Softmax: "softmax", REDUCE, "`exp(x)` over its sum along `axis:`.", method;
         // Numbers.
-        Log10: "log10", UNARY, "Logarithm to base 10.", method;
         Isinf: "isinf", UNARY, "Whether x is infinite.", method;
         Isfinite: "isfinite", UNARY, "Whether x is neither infinite nor NaN.", method;
         // Other shapes and kinds.

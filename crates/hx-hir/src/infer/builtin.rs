@@ -195,7 +195,7 @@ impl Infer<'_> {
                 let [t, dtype] = first(given)?;
                 self.cast(t, dtype)
             }
-            CommonFn::Pow | CommonFn::Mulhi => {
+            CommonFn::Pow | CommonFn::Mulhi | CommonFn::Atan2 | CommonFn::Fmod | CommonFn::Copysign => {
                 let [a, b] = first(given)?;
                 self.join(id, a, b)
             }
@@ -203,7 +203,7 @@ impl Infer<'_> {
                 let [c, x, y] = first(given)?;
                 self.select(id, c, x, y)
             }
-            CommonFn::Fma => {
+            CommonFn::Fma | CommonFn::Clamp => {
                 let [a, b, c] = first(given)?;
                 let (at, product) = (a.0, self.join(id, a, b));
                 self.join(id, (at, product), c)

@@ -72,9 +72,14 @@ fn common_fn(session: &mut Session<'_>, function: CommonFn, args: &mut Args) -> 
             bits::bitcast(&x, args.required("dtype")?.dtype()?)
         }
         CommonFn::Mulhi => bits::mulhi(&args.required("a")?, &args.required("b")?),
-        CommonFn::Pow => {
-            let (a, b) = (args.required("a")?, args.required("b")?);
-            arith::binary(Binary::Pow, &a.dense()?, &b.dense()?).map(Value::from_dense)
+        CommonFn::Pow => of_two(Binary::Pow, args, ["a", "b"]),
+        CommonFn::Fmod => of_two(Binary::Fmod, args, ["a", "b"]),
+        CommonFn::Copysign => of_two(Binary::Copysign, args, ["a", "b"]),
+        CommonFn::Atan2 => of_two(Binary::Atan2, args, ["y", "x"]),
+        CommonFn::Clamp => {
+            let (x, low, high) = (args.required("x")?, args.required("low")?, args.required("high")?);
+            let least = arith::binary(Binary::Max, &x.dense()?, &low.dense()?)?;
+            arith::binary(Binary::Min, &least, &high.dense()?).map(Value::from_dense)
         }
         CommonFn::Where => {
             let (c, x, y) = (args.required("c")?, args.required("x")?, args.required("y")?);
@@ -174,7 +179,6 @@ fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Host
             let axis = args.named("axis").map_or(Ok(-1), |v| v.int())?;
             softmax(&x, axis_of(axis, x.shape.len())?)
         }
-        HostFn::Log10 => unary(Unary::Log10, args),
         HostFn::Isinf => unary(Unary::IsInf, args),
         HostFn::Isfinite => unary(Unary::IsFinite, args),
         HostFn::Reshape => {
@@ -208,6 +212,21 @@ fn unary_of(function: MathFn) -> Result<Unary, Operator> {
         MathFn::Tanh => Unary::Tanh,
         MathFn::Sigmoid => Unary::Sigmoid,
         MathFn::Erf => Unary::Erf,
+        MathFn::Log10 => Unary::Log10,
+        MathFn::Exp10 => Unary::Exp10,
+        MathFn::Expm1 => Unary::Expm1,
+        MathFn::Log1p => Unary::Log1p,
+        MathFn::Cbrt => Unary::Cbrt,
+        MathFn::Sinh => Unary::Sinh,
+        MathFn::Cosh => Unary::Cosh,
+        MathFn::Tan => Unary::Tan,
+        MathFn::Asin => Unary::Asin,
+        MathFn::Acos => Unary::Acos,
+        MathFn::Atan => Unary::Atan,
+        MathFn::Erfinv => Unary::Erfinv,
+        MathFn::Lgamma => Unary::Lgamma,
+        MathFn::Trunc => Unary::Trunc,
+        MathFn::Sign => Unary::Sign,
         MathFn::Sin => Unary::Sin,
         MathFn::Cos => Unary::Cos,
         MathFn::Floor => Unary::Floor,
@@ -229,6 +248,11 @@ fn unary(op: Unary, args: &mut Args) -> HostResult<Value> {
         },
         _ => arith::unary(op, &x.dense()?).map(Value::from_dense),
     }
+}
+
+fn of_two(op: Binary, args: &mut Args, [a, b]: [&'static str; 2]) -> HostResult<Value> {
+    let (a, b) = (args.required(a)?, args.required(b)?);
+    arith::binary(op, &a.dense()?, &b.dense()?).map(Value::from_dense)
 }
 
 fn print(session: &mut Session<'_>, values: &[Value]) {

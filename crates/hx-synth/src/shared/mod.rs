@@ -3,6 +3,7 @@
 mod addresses;
 mod asynchronous;
 pub(crate) mod barriers;
+mod blocks;
 mod boxes;
 pub(crate) mod buffer;
 mod bulk;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout};
 use hx_target::{CopyRow, Space, Target};
-use hx_tile::{OpId, OpKind, Param, Tensor, TensorId, TileProgram};
+use hx_tile::{OpId, OpKind, Tensor, TensorId, TileProgram};
 
 use super::buffer::{Asked, Barred, Buffer, By, Candidate, Chosen, End, EndKey, Options, Question, Use};
 use super::constraint::Constraint;
@@ -15,9 +15,9 @@ use super::demanded::{self, Demanded, Demander, Party, disagreeing};
 use super::issued::Issued;
 use super::joint::joints;
 use super::operand;
-use super::{asynchronous, bulk, demand_in, pin_of, serve, start};
+use super::{asynchronous, blocks, bulk, demand_in, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
-use crate::access::{Access, Run, Transfer, collective, global, is_packed, vector};
+use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
 use crate::distribution::{ThreadValueLayout, key};
 use crate::failure::{Failure, FailureKind};
@@ -371,33 +371,13 @@ fn offer(
     };
     let alone = cost::shared_ideal(target, threads, &access, &u.shape);
     let cost = alone * u.trips + global;
-    if let Some(block) = block_of(context, u, &access, info) {
+    if let Some(block) = blocks::order(context, u, &access, info) {
         // The order of the whole block serves where the free steps between the pieces have no good place.
         let kept = constraint.unify(&block);
         let kept = kept.map(|kept| Candidate::new(By::Access(access.clone()), kept, [cost, global, alone]));
         options.usable.extend(kept);
     }
     options.usable.push(Candidate::new(By::Access(access), constraint, [cost, global, alone]));
-}
-
-/// Returns the constraint that a shared tensor has the order of the blocks in global memory from which an access copies pieces that are no
-/// boxes; `None` for any other access.
-fn block_of(
-    context: &SolverContext<'_, '_>,
-    u: &Use<'_>,
-    access: &Access,
-    info: &Tensor,
-) -> Option<Constraint> {
-    let End::Global(view) = &u.end else { return None };
-    if access.run.is_box() {
-        return None;
-    }
-    let program = context.program();
-    let param = global::param_of(program, view)?;
-    let aligned = context.pool.alignment(u.op.id, || global::alignment(program, view, param));
-    let block = aligned.run.as_ref()?.longest_box();
-    let block = block.renamed(|dim| Some(u.view.modes.get(dim)?.dim))?;
-    Constraint::run(&info.shape, &block)
 }
 
 /// Returns the failure of an operand that no instruction reads by descriptor.
@@ -478,23 +458,6 @@ fn rows_of(u: &Use<'_>, dtype: DType, pool: &Pool) -> Vec<&'static CopyRow> {
     target.rows().copies_between(from, to).filter(is_allowed).collect()
 }
 
-/// Reports whether the first elements of a block in global memory, those of the widest access, are no neighbours of one dimension in ascending
-/// order. Registers that come from such a block, or go to one, then hold neighbours of the block, along several dimensions perhaps.
-fn blocks_cross(program: &TileProgram) -> bool {
-    program.params.iter().any(|param| {
-        let Param::Tensor(tensor) = param else { return false };
-        let Some(block) = &tensor.block else { return false };
-        let modes: Vec<Layout> = block.modes().iter().map(Layout::coalesce).collect();
-        let leaves: Vec<(usize, &[(i64, i64)])> =
-            modes.iter().enumerate().map(|(dim, mode)| (dim, mode.leaves())).collect();
-        let run = Run::in_block(&leaves);
-        let widest = i64::from(program.target.limits.access_bytes) * 8 / i64::from(tensor.dtype.bits());
-        // Registers hold packed elements of one dimension in the order of their memory in any case.
-        let is_known = |piece: &Run| is_packed(tensor.dtype) && piece.dims().len() == 1 && piece.is_box();
-        run.piece(widest).is_some_and(|piece| !piece.is_plain() && !is_known(&piece))
-    })
-}
-
 /// Returns the ways in which one instruction implements the copy.
 fn row_accesses(
     context: &SolverContext<'_, '_>,
@@ -503,7 +466,7 @@ fn row_accesses(
     dtype: DType,
     row: &'static CopyRow,
 ) -> Rc<[Access]> {
-    let crosses = blocks_cross(context.program());
+    let crosses = blocks::cross(context.program());
     let make = || made_accesses(context.target(), &u.shape, layout, dtype, (row, crosses));
     context.pool.accesses(layout, &u.shape, dtype, row, make)
 }
