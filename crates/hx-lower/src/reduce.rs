@@ -108,10 +108,23 @@ impl Lowering<'_> {
         axis: ExprId,
         hint: Option<&str>,
     ) -> Lower<Value> {
-        let tensor = self.tensor(t)?;
+        let tensor = if operator == Operator::Add { self.counted(t) } else { self.tensor(t) }?;
         self.want_reducible(id, operator, t, &tensor)?;
         let axis = self.axis(axis, tensor.shape().len())?;
         self.reduce_along(id, operator, (t, &tensor), axis, hint).map(Value::Tensor)
+    }
+
+    /// Returns a tensor to sum up. Truth values in registers, and choices between whole literals, are counted as `i32`.
+    fn counted(&mut self, t: ExprId) -> Lower<Tensor> {
+        let value = self.eval(t)?;
+        let counts = match &value {
+            Value::Choice(choice) => !choice.is_float(),
+            Value::Tensor(tensor) => tensor.is_register() && tensor.dtype == DType::Bool,
+            Value::Lazy(lazy) => lazy.value.dtype() == DType::Bool,
+            _ => false,
+        };
+        let value = if counts { self.converted(t, (t, value), DType::I32, None)? } else { value };
+        self.as_tensor(t, value)
     }
 
     /// Lowers `any(t)` and `all(t)`: along an axis, or over all axes to a truth value of the block.

@@ -95,7 +95,7 @@ super::families! {
         Min: "min", EXTREME, "The smaller of two, or the smallest along `axis:`.";
         Max: "max", EXTREME, "The larger of two, or the largest along `axis:`.";
         Sum: "sum", SUM,
-            "The sum along `axis:`; that extent becomes 1. With `cluster:`, element by element over the blocks along an axis of the cluster: in all of them, in the block `to:`, or cut along the axis `scatter:` of the tensor, a part for each block.";
+            "The sum along `axis:`; that extent becomes 1. Truth values are counted as `i32`. With `cluster:`, element by element over the blocks along an axis of the cluster: in all of them, in the block `to:`, or cut along the axis `scatter:` of the tensor, a part for each block.";
         Argmax: "argmax", REDUCE, "The position of the largest element along `axis:`, the first of several, as `i32`. NaN is skipped, as `max` does.";
         Argmin: "argmin", REDUCE, "The position of the least element along `axis:`, the first of several, as `i32`. NaN is skipped, as `min` does.";
         Any: "any", REDUCE,

@@ -225,7 +225,13 @@ impl Infer<'_> {
             ([_, Some(b), _], None) => {
                 Some(self.extreme(id, function == KernelFn::Min, t.clone(), b.clone()))
             }
-            (_, Some(axis)) => Some(self.reduce(t, axis)),
+            (_, Some(axis)) => Some(match self.reduce(t, axis) {
+                // Truth values are counted.
+                Ty::Tensor(sum) if function == KernelFn::Sum && sum.elem == Elem::Known(DType::Bool) => {
+                    Ty::Tensor(TensorTy { elem: Elem::Known(DType::I32), ..sum })
+                }
+                other => other,
+            }),
             (_, None) if matches!(t.1, Ty::Tensor(_)) => {
                 let problem = crate::ArgProblem::Missing { params: vec!["axis".to_owned()] };
                 let callee = function.name().into();
