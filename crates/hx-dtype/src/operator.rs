@@ -592,4 +592,19 @@ mod tests {
             assert!((erf(-x) + want).abs() < 1e-15, "{x}");
         }
     }
+
+    #[test]
+    fn erfinv_is_the_inverse_of_erf() {
+        for root in (1..=500).map(|at| f64::from(at) * 0.01) {
+            // Near 1 the argument has few bits left for the root.
+            let slope = std::f64::consts::FRAC_2_SQRT_PI * (-root * root).exp();
+            let bound = 4.0 * f64::EPSILON * (root + 1.0 / slope);
+            for sign in [1.0, -1.0] {
+                let found = erfinv(libm::erf(sign * root));
+                assert!((found - sign * root).abs() <= bound, "{root}: {found}");
+            }
+        }
+        assert!(erfinv(1.0) == f64::INFINITY && erfinv(-1.0) == f64::NEG_INFINITY && erfinv(1.5).is_nan());
+        assert!(erfinv(0.0) == 0.0 && erfinv(-0.0).is_sign_negative() && erfinv(f64::NAN).is_nan());
+    }
 }

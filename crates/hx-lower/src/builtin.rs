@@ -159,17 +159,11 @@ impl<'db> Lowering<'db> {
                 let [t, dtype] = self.first(call)?;
                 self.bitcast(id, t, dtype)
             }
-            CommonFn::Mulhi => {
-                let [a, b] = self.first(call)?;
-                self.elementwise_call(id, Operator::Mulhi, &[a, b])
-            }
-            CommonFn::Pow => {
-                let [a, b] = self.first(call)?;
-                self.elementwise_call(id, Operator::Pow, &[a, b])
-            }
-            CommonFn::Atan2 => self.of_two(id, Operator::Atan2, call),
-            CommonFn::Fmod => self.of_two(id, Operator::Fmod, call),
-            CommonFn::Copysign => self.of_two(id, Operator::Copysign, call),
+            CommonFn::Mulhi => self.of_operands::<2>(id, Operator::Mulhi, call),
+            CommonFn::Pow => self.of_operands::<2>(id, Operator::Pow, call),
+            CommonFn::Atan2 => self.of_operands::<2>(id, Operator::Atan2, call),
+            CommonFn::Fmod => self.of_operands::<2>(id, Operator::Fmod, call),
+            CommonFn::Copysign => self.of_operands::<2>(id, Operator::Copysign, call),
             CommonFn::Clamp => {
                 let [x, low, high] = self.first(call)?;
                 self.clamp(id, x, (low, high))
@@ -178,10 +172,7 @@ impl<'db> Lowering<'db> {
                 let [c, x, y] = self.first(call)?;
                 self.select(id, c, x, y)
             }
-            CommonFn::Fma => {
-                let operands: [ExprId; 3] = self.first(call)?;
-                self.elementwise_call(id, Operator::Fma, &operands)
-            }
+            CommonFn::Fma => self.of_operands::<3>(id, Operator::Fma, call),
             CommonFn::Cdiv => {
                 let [a, b] = self.first(call)?;
                 self.cdiv(a, b)
@@ -258,8 +249,14 @@ impl<'db> Lowering<'db> {
         Ok(Value::Int(x.ceil_div(&y, &self.facts)))
     }
 
-    fn of_two(&mut self, id: ExprId, operator: Operator, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
-        let operands: [ExprId; 2] = self.first(call)?;
+    /// Lowers a function of `N` tensors or numbers that is one operator.
+    fn of_operands<const N: usize>(
+        &mut self,
+        id: ExprId,
+        operator: Operator,
+        call: &BuiltinCall<'_, '_>,
+    ) -> Lower<Value> {
+        let operands: [ExprId; N] = self.first(call)?;
         self.elementwise_call(id, operator, &operands)
     }
 

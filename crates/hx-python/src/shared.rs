@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) setup: Setup,
     pub(crate) simulator: Machine,
     pub(crate) gpus: Gpus,
-    /// Results of tuning by the path of their file; `None` where there is no such file.
+    /// Results of tuning by the path of the file of the project or folder, which may be missing.
     tuned: Mutex<BTreeMap<String, Arc<Tuned>>>,
 }
 

@@ -16,14 +16,14 @@ use std::rc::Rc;
 use hx_base::{codes, fnv};
 use hx_compile::{Db, Instance, Stop, instance_errors, member_args, solved, together};
 use hx_hir::{
-    Family, Item, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature, reached_tokens,
-    signature_types, tune_types,
+    Family, Item, ItemKey, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature,
+    reached_tokens, signature_types, tune_types,
 };
 use hx_host::device::{LaunchError, LaunchPlace, LaunchRequest};
 use hx_host::{HostError, Value};
 use hx_index::Symbol;
 use hx_inspect::Choosing;
-use hx_lower::CtValue;
+use hx_lower::{CtArgs, CtValue};
 use hx_workspace::TunedEntry;
 
 use super::bind::{Prepared, bind};
@@ -231,12 +231,7 @@ impl<'a> Launcher<'a> {
         member: &Member,
         request: &LaunchRequest,
     ) -> Result<(Kernel<'a>, LaunchRequest), LaunchError> {
-        let own = member_args(member).into_iter().map(|(name, value)| (name, host_value(&value)));
-        let request = LaunchRequest {
-            kernel: member.kernel.clone(),
-            generics: request.generics.iter().cloned().chain(own).collect(),
-            ..request.clone()
-        };
+        let request = launch_of(member.kernel.clone(), member_args(member), request);
         Ok((find_kernel(self.db, &request)?, request))
     }
 
@@ -270,14 +265,8 @@ impl<'a> Launcher<'a> {
         request: &LaunchRequest,
         adapt: Adapt<'_, 'a>,
     ) -> Result<Chosen<'a>, LaunchError> {
-        let own = entry.arguments.iter().map(|(name, value)| (Name::from(name.as_str()), host_value(value)));
-        let stated = request.generics.iter().filter(|(name, _)| !entry.arguments.contains_key(name.as_str()));
-        let request = LaunchRequest {
-            kernel: Item::Kernel(member).key(self.db),
-            generics: stated.cloned().chain(own).collect(),
-            ..request.clone()
-        };
-        self.single(member, &request, adapt)
+        let own = entry.arguments.iter().map(|(name, value)| (Name::from(name.as_str()), value.clone()));
+        self.single(member, &launch_of(Item::Kernel(member).key(self.db), own.collect(), request), adapt)
     }
 
     /// Binds the arguments of a launch of this very kernel, and chooses its instance.
@@ -291,6 +280,13 @@ impl<'a> Launcher<'a> {
         adapt(kernel, &mut prepared)?;
         self.instantiated(kernel, request, prepared, Vec::new())
     }
+}
+
+/// Returns the launch of another kernel with compile-time arguments of its own, which win over those that the launch states.
+fn launch_of(kernel: ItemKey, own: CtArgs, request: &LaunchRequest) -> LaunchRequest {
+    let stated = request.generics.iter().filter(|(name, _)| !own.contains_key(name)).cloned();
+    let own = own.iter().map(|(name, value)| (name.clone(), host_value(value)));
+    LaunchRequest { kernel, generics: stated.chain(own).collect(), ..request.clone() }
 }
 
 /// Estimates a member by its instance, unless the launch does not fit it.

@@ -169,7 +169,7 @@ impl Tuned {
             self.check(db, runs, entry)?;
             let differs = |(arg, value): &(&Name, &CtValue)| match entry.arguments.get(arg.as_str()) {
                 Some(tuned) => tuned != *value,
-                // What decides between the members of a family means another kernel elsewhere.
+                // A launch that states a parameter which decides between the members runs the kernel itself.
                 None => entry.member.is_some() && family_of(db, kernel).decided.contains(*arg),
             };
             if let Some((arg, value)) = stated.iter().find(differs) {

@@ -466,8 +466,10 @@ fn row_accesses(
     dtype: DType,
     row: &'static CopyRow,
 ) -> Rc<[Access]> {
-    let crosses = blocks::cross(context.program());
-    let make = || made_accesses(context.target(), &u.shape, layout, dtype, (row, crosses));
+    let make = || {
+        let crosses = blocks::cross(context.program());
+        made_accesses(context.target(), &u.shape, layout, dtype, (row, crosses))
+    };
     context.pool.accesses(layout, &u.shape, dtype, row, make)
 }
 

@@ -133,8 +133,10 @@ fn with_shape(
         output.usage(&format!("--shape {shape}: {reason}"));
         Exit::Usage
     })?;
-    let own = |loaded: &mut Loaded| tuned(loaded, &args.file, args.tuned.tuned.as_deref(), output);
-    let found = if args.tuned.no_tuned { None } else { own(loaded)? };
+    let found = match args.tuned.no_tuned {
+        true => None,
+        false => tuned(loaded, &args.file, args.tuned.tuned.as_deref(), output)?,
+    };
     let Some(tuned) = found else {
         output.usage(
             "`--shape` takes its arguments from `hx.tuned.toml`, and there is none: `hx tune` writes it",
