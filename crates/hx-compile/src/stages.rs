@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hx_codegen::{CudaSource, Lines};
 use hx_hir::Sound;
-use hx_lower::{LowerError, Lowered};
+use hx_lower::{Loads, LowerError, Lowered};
 use hx_synth::{Failure, Solved};
 use hx_thread::ThreadProgram;
 use hx_tile::{Demand, OpId};
@@ -49,6 +49,28 @@ pub(crate) fn program_of_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Res
     of_form::tile_program(db, form)
 }
 
+/// Lowers a kernel with its loads direct, or staged if the solution is then estimated to take fewer cycles, or is the only one.
+///
+/// # Errors
+/// Those of `lower`.
+pub(crate) fn cheaper_loads(
+    lower: &dyn Fn(Loads) -> Result<Lowered, Vec<LowerError>>,
+    poll: &dyn Fn() -> bool,
+) -> Result<Lowered, Vec<LowerError>> {
+    let direct = lower(Loads::Direct)?;
+    if !direct.sources.stageable {
+        return Ok(direct);
+    }
+    let staged = lower(Loads::Staged)?;
+    let cycles = |lowered: &Lowered| {
+        needs::check(&lowered.program).ok()?;
+        let solved = hx_synth::solve(&lowered.program, poll).ok()?;
+        Some(hx_synth::compared(&solved.program, &solved.solution))
+    };
+    let is_better = cycles(&staged).is_some_and(|staged| cycles(&direct).is_none_or(|direct| staged < direct));
+    Ok(if is_better { staged } else { direct })
+}
+
 mod of_form {
     use super::*;
 
@@ -59,7 +81,13 @@ mod of_form {
         if form.functions(db).any(|function| Sound::of(db, function).is_none()) {
             return Err(Stop::Unsound);
         }
-        hx_lower::lower(db, kernel, form.args(db), form.facts(db), form.target(db)).map_err(Stop::Program)
+        let (args, facts, target) = (form.args(db), form.facts(db), form.target(db));
+        let poll = || {
+            db.unwind_if_revision_cancelled();
+            false
+        };
+        let lower = |loads| hx_lower::lower(db, kernel, args, facts, (target, loads));
+        cheaper_loads(&lower, &poll).map_err(Stop::Program)
     }
 }
 

@@ -252,6 +252,7 @@ impl Collector {
             ast::Stmt::ExprStmt(s) => StmtKind::Expr(self.expr(Some(s.expr()?))),
             ast::Stmt::ForStmt(s) => StmtKind::For {
                 iterable: self.expr(s.iterable()),
+                stages: s.pipelined_clause().map(|clause| self.expr(clause.stages())),
                 pat: self.pat(s.pattern()),
                 body: self.block_expr(s.body()),
             },

@@ -277,10 +277,11 @@ pub enum StmtKind {
         value: ExprId,
     },
     Expr(ExprId),
-    /// `for pat in iterable { … }`; the body is a block.
+    /// `for pat in iterable pipelined(stages) { … }`; the body is a block.
     For {
         pat: PatId,
         iterable: ExprId,
+        stages: Option<ExprId>,
         body: ExprId,
     },
     While {

@@ -526,8 +526,9 @@ impl<'a> Resolver<'a> {
             }
             StmtKind::Assign { place, value, .. } => self.all(&[*place, *value]),
             StmtKind::Expr(expr) | StmtKind::Baseline(expr) => self.expr(*expr),
-            StmtKind::For { pat, iterable, body } => {
+            StmtKind::For { pat, iterable, stages, body } => {
                 self.expr(*iterable);
+                stages.iter().for_each(|stages| self.expr(*stages));
                 self.scoped_walk(|this| {
                     this.pat(*pat);
                     this.expr(*body);

@@ -44,7 +44,9 @@ impl ExprStore {
             StmtKind::Let { value, .. } => f(*value),
             StmtKind::Assign { place, value, .. } => [*place, *value].into_iter().for_each(f),
             StmtKind::Expr(expr) | StmtKind::Baseline(expr) => f(*expr),
-            StmtKind::For { iterable, body, .. } => [*iterable, *body].into_iter().for_each(f),
+            StmtKind::For { iterable, stages, body, .. } => {
+                [Some(*iterable), *stages, Some(*body)].into_iter().flatten().for_each(f)
+            }
             StmtKind::While { condition, body } => [*condition, *body].into_iter().for_each(f),
             StmtKind::WarpGroups(roles) => {
                 for role in roles {

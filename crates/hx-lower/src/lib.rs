@@ -60,6 +60,7 @@ mod scan;
 mod scopes;
 mod slice;
 mod spread;
+mod staging;
 mod stmt;
 #[cfg(test)]
 mod tests;
@@ -84,6 +85,7 @@ pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
 pub use crate::lowered::{Lowered, Sources};
 pub use crate::origins::OriginPlace;
 pub use crate::requirements::requirements;
+pub use crate::staging::Loads;
 pub use crate::view_call::ViewCall;
 pub use crate::written::WrittenArg;
 
@@ -100,10 +102,10 @@ pub fn lower<'db>(
     kernel: Sound<Kernel<'db>>,
     args: &CtArgs,
     facts: &LaunchFacts,
-    target: Target,
+    (target, loads): (Target, Loads),
 ) -> Result<Lowered, Vec<LowerError>> {
     let mut lowering = Lowering::new(db, target);
-    let lowered = lower_kernel(&mut lowering, kernel, args, facts);
+    let lowered = lower_kernel(&mut lowering, kernel, (args, facts), loads);
     if let (Ok((program, args)), true) = (lowered, lowering.diagnostics.is_clean()) {
         return Ok(lowering.notes.beside(program, lowering.origins.into_places(), args));
     }
@@ -119,8 +121,8 @@ pub fn lower<'db>(
 fn lower_kernel<'db>(
     lowering: &mut Lowering<'db>,
     sound: Sound<Kernel<'db>>,
-    args: &CtArgs,
-    facts: &LaunchFacts,
+    (args, facts): (&CtArgs, &LaunchFacts),
+    loads: Loads,
 ) -> Lower<(TileProgram, CtArgs)> {
     let (db, kernel) = (lowering.db, sound.get());
     let sig = kernel_signature(db, kernel);
@@ -153,6 +155,7 @@ fn lower_kernel<'db>(
     let generics = sig.generics.iter().zip(&lowering.frame().generics);
     let args = generics.filter_map(|(g, v)| Some((g.name.clone(), v.to_ct()?))).collect();
     lowering.forget_variables();
+    lowering.stage_loads(loads);
     let program = std::mem::take(&mut lowering.output).finish(TileProgram {
         target: lowering.target,
         name: kernel.name(db).to_string(),

@@ -27,6 +27,12 @@ pub struct Sources {
     /// The stores that go through registers although the text asks for boxes: the origin of each load from shared memory, and why
     /// no box stores the tile.
     pub unboxed: BTreeMap<Origin, String>,
+    /// The loads of loops with `pipelined` that are made in their own round, and why.
+    pub late: BTreeMap<Origin, String>,
+    /// The asynchronous copies that go through registers, and why.
+    pub passed: BTreeMap<Origin, String>,
+    /// Whether [`Loads`](crate::Loads) makes a difference: products alone read what a load brings.
+    pub stageable: bool,
     /// The calls that made the views of global memory, by the origin of the operation that reads a view, and by its parameter.
     pub view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// The lengths of parts of global tensors, `end - first` of `x[first..end]`, that nothing proves to be at least 0.

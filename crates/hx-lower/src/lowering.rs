@@ -21,6 +21,7 @@ use crate::origins::{OriginPlace, Origins};
 use crate::output::{Output, param_name};
 use crate::peel::Peel;
 use crate::scopes::Scopes;
+use crate::staging::Pipelined;
 use crate::value::{SymView, Tensor, Value};
 use crate::variable_facts::VariableFacts;
 use crate::variables::{Variable, Variables};
@@ -103,6 +104,8 @@ pub(crate) struct Lowering<'db> {
     pub(crate) around: Vec<Around>,
     /// The peeled loops around the statement, innermost last.
     pub(crate) peels: Vec<Peel>,
+    /// The loops with `pipelined` so far, inner ones first.
+    pub(crate) pipelined: Vec<Pipelined>,
     /// The number of open run-time loops and branches.
     pub(crate) depth: usize,
     /// The facts about variables at the end of the nested statements that were lowered last.
@@ -132,6 +135,7 @@ impl<'db> Lowering<'db> {
             made_counters: Vec::new(),
             around: Vec::new(),
             peels: Vec::new(),
+            pipelined: Vec::new(),
             depth: 0,
             last_end: VariableFacts::default(),
             asserted: Vec::new(),

@@ -17,6 +17,12 @@ use crate::view_call::ViewCall;
 pub(crate) struct Notes {
     /// See [`Sources::unboxed`].
     unboxed: BTreeMap<Origin, String>,
+    /// See [`Sources::late`].
+    late: BTreeMap<Origin, String>,
+    /// See [`Sources::passed`].
+    passed: BTreeMap<Origin, String>,
+    /// See [`Sources::stageable`].
+    stageable: bool,
     /// See [`Sources::view_calls`].
     view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// See [`Sources::parts`].
@@ -29,6 +35,21 @@ impl Notes {
     /// Records why a store goes through registers although the text asks for boxes.
     pub(crate) fn add_unboxed(&mut self, at: Origin, reason: String) {
         self.unboxed.insert(at, reason);
+    }
+
+    /// Records why a load of a loop with `pipelined` is made in its own round.
+    pub(crate) fn add_late(&mut self, at: Origin, reason: String) {
+        self.late.insert(at, reason);
+    }
+
+    /// Records why an asynchronous copy goes through registers.
+    pub(crate) fn add_passed(&mut self, at: Origin, reason: String) {
+        self.passed.insert(at, reason);
+    }
+
+    /// Records that a load could go, or goes, through shared memory to products.
+    pub(crate) fn add_stageable(&mut self) {
+        self.stageable = true;
     }
 
     /// Records the length of a part of a global tensor that nothing proves to be at least 0.
@@ -63,8 +84,8 @@ impl Notes {
 
     /// Returns a program with these remarks.
     pub(crate) fn beside(self, program: TileProgram, origins: Vec<OriginPlace>, args: CtArgs) -> Lowered {
-        let Notes { unboxed, view_calls, parts, views: _ } = self;
-        let sources = Sources { origins, args, unboxed, view_calls, parts };
+        let Notes { unboxed, late, passed, stageable, view_calls, parts, views: _ } = self;
+        let sources = Sources { origins, args, unboxed, late, passed, stageable, view_calls, parts };
         Lowered { program: Arc::new(program), sources: Arc::new(sources) }
     }
 }

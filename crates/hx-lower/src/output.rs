@@ -134,6 +134,28 @@ impl Output {
         self.passing.insert(tile);
     }
 
+    /// Adds a tensor and returns its number.
+    pub(crate) fn push_tensor(&mut self, tensor: Tensor) -> TensorId {
+        let id = self.next_tensor();
+        self.add_tensor(tensor);
+        id
+    }
+
+    /// Reports whether a register tensor holds the tile of a copy between two memories.
+    pub(crate) fn is_passing(&self, tile: TensorId) -> bool {
+        self.passing.contains(&tile)
+    }
+
+    /// Takes the statements outside of all blocks, to change them.
+    pub(crate) fn take_body(&mut self) -> Vec<Stmt> {
+        std::mem::take(&mut self.body)
+    }
+
+    /// Gives back the statements of [`Output::take_body`].
+    pub(crate) fn set_body(&mut self, body: Vec<Stmt>) {
+        self.body = body;
+    }
+
     /// Returns the pipeline of this number.
     pub(crate) fn pipe(&self, id: PipeId) -> &Pipe {
         &self.pipes[id.0 as usize]

@@ -27,7 +27,7 @@ impl Lowering<'_> {
             StmtKind::Let { pat, ty, value } => self.let_stmt(*pat, *ty, *value),
             StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),
             StmtKind::Expr(expr) => self.eval(*expr).map(|_| ()),
-            StmtKind::For { pat, iterable, body } => self.for_stmt(stmt, *pat, *iterable, *body),
+            StmtKind::For { pat, iterable, stages, body } => self.for_stmt(stmt, (*pat, *iterable, *body), *stages),
             StmtKind::While { condition, body } => {
                 self.inside("loop", *condition, |lowering| lowering.while_stmt(*condition, *body))
             }
@@ -326,19 +326,31 @@ impl Lowering<'_> {
         }
     }
 
-    fn for_stmt(&mut self, stmt: &HirStmt, pat: PatId, iterable: ExprId, body: ExprId) -> Lower<()> {
+    fn for_stmt(
+        &mut self,
+        stmt: &HirStmt,
+        (pat, iterable, body): (PatId, ExprId, ExprId),
+        stages: Option<ExprId>,
+    ) -> Lower<()> {
         let range = self.eval(iterable)?;
+        let stages = stages.map(|stages| self.stages_of(stages)).transpose()?;
         if let Value::Counter(made) = range {
+            if let Some((at, _)) = stages {
+                return self.unsupported(at, "`pipelined` on a loop over a counter, whose next number is not known,");
+            }
             let parts = (pat, iterable, body);
             return self.drawn_loop(stmt, parts, made);
         }
-        self.inside("loop", iterable, |lowering| lowering.counted_loop(stmt, (pat, iterable, body), range))
+        self.inside("loop", iterable, |lowering| {
+            lowering.counted_loop(stmt, (pat, iterable, body), stages, range)
+        })
     }
 
     fn counted_loop(
         &mut self,
         stmt: &HirStmt,
         (pat, iterable, body): (PatId, ExprId, ExprId),
+        stages: Option<(ExprId, i64)>,
         range: Value,
     ) -> Lower<()> {
         let (start, end) = match range {
@@ -366,14 +378,24 @@ impl Lowering<'_> {
             && let Some(bounds) = crate::slice::written_out(&start, &end)
             && self.indexes_registers(body, pat)
         {
+            if let Some((at, _)) = stages {
+                return self.unsupported(at, "`pipelined` on a loop that is written out, because its counter picks registers,");
+            }
             return self.repeated(pat, bounds, body);
         }
         self.enter_loop(Some(pat), None, body);
         if has("peel") {
+            if let Some((at, _)) = stages {
+                return self.unsupported(at, "`pipelined` on a loop with `#[peel]`");
+            }
             return self.peeled_loop((pat, iterable, body), (start, end), unroll);
         }
+        let first_inside = self.output.numbers_made();
         let var = self.counter(pat, &start, &end);
         let (result, stmts) = self.rounds(pat, &var, body);
+        if let Some(stages) = stages.filter(|_| !stmts.is_empty()) {
+            self.pipelines(&var, stages, first_inside);
+        }
         if !stmts.is_empty() {
             self.output.push(Stmt::Control(Control::For {
                 var,

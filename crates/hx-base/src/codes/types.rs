@@ -580,4 +580,32 @@ family! {
     /// }
     /// ```
     BAD_FAMILY = "HX0231", "bad-family", Error, "a member of a family is wrong";
+
+    /// A loop with `pipelined(n)` makes the loads of its body `n - 1` rounds ahead, into a ring of `n` stages of shared memory. It can do
+    /// so for a `load` or `copy` from global memory to registers that is a statement of the body itself, or a part of one, if its place
+    /// follows from the counter and from values from before the loop, and if the loop does not write the tensor. The loop has no
+    /// groups of asynchronous copies of its own.
+    ///
+    /// ```hx fails
+    /// kernel looked_up(x: f32[m], at: i32[m], y: mut f32[128]) grid [1] threads 128 {
+    ///     let sum_of_tiles = register_tensor(f32, [128]);
+    ///     fill(sum_of_tiles, 0.0);
+    ///     for i in 0..m pipelined(3) {
+    ///         sum_of_tiles = sum_of_tiles + load(tile(x, [128])[.., at[i]]);
+    ///     }
+    ///     copy(sum_of_tiles, y);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel summed(x: f32[m], y: mut f32[128]) grid [1] threads 128 {
+    ///     let sum_of_tiles = register_tensor(f32, [128]);
+    ///     fill(sum_of_tiles, 0.0);
+    ///     for i in 0..cdiv(m, 128) pipelined(3) {
+    ///         sum_of_tiles = sum_of_tiles + load(tile(x, [128])[.., i]);
+    ///     }
+    ///     copy(sum_of_tiles, y);
+    /// }
+    /// ```
+    NOTHING_AHEAD = "HX0232", "nothing-ahead", Error, "a loop with `pipelined` has nothing to load ahead";
 }

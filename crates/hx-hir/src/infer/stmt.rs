@@ -58,7 +58,13 @@ impl Infer<'_> {
             StmtKind::Baseline(expr) => {
                 self.expr(*expr);
             }
-            StmtKind::For { pat, iterable, body } => self.for_stmt(*pat, *iterable, *body),
+            StmtKind::For { pat, iterable, stages, body } => {
+                if let Some(stages) = *stages {
+                    let found = self.expr(stages);
+                    self.want_int(stages, &found);
+                }
+                self.for_stmt(*pat, *iterable, *body);
+            }
             StmtKind::While { condition, body } => {
                 let found = self.expr(*condition);
                 self.want_condition(*condition, &found);

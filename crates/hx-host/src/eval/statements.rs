@@ -34,7 +34,7 @@ impl Frame<'_, '_> {
             }
             StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),
             StmtKind::Expr(expr) => self.expr(*expr).map(drop),
-            StmtKind::For { pat, iterable, body } => self.for_loop(*pat, *iterable, *body),
+            StmtKind::For { pat, iterable, body, .. } => self.for_loop(*pat, *iterable, *body),
             StmtKind::While { condition, body } => {
                 while self.condition(*condition)? {
                     self.expr(*body)?;

@@ -1525,6 +1525,9 @@ impl ForStmt {
     pub fn iterable(&self) -> Option<Expr> {
         support::child(&self.syntax)
     }
+    pub fn pipelined_clause(&self) -> Option<PipelinedClause> {
+        support::child(&self.syntax)
+    }
     pub fn body(&self) -> Option<Block> {
         support::child(&self.syntax)
     }
@@ -1690,6 +1693,44 @@ impl AstNode for BaselineStmt {
 
     fn can_cast(kind: SyntaxKind) -> bool {
         kind == BASELINE_STMT
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
+/// A node of kind `PIPELINED_CLAUSE`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PipelinedClause {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl PipelinedClause {
+    pub fn pipelined_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, PIPELINED_KW)
+    }
+    pub fn l_paren_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, L_PAREN)
+    }
+    pub fn stages(&self) -> Option<Expr> {
+        support::child(&self.syntax)
+    }
+    pub fn r_paren_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, R_PAREN)
+    }
+}
+
+impl AstNode for PipelinedClause {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == PIPELINED_CLAUSE
     }
 
     fn cast(syntax: SyntaxNode) -> Option<Self> {

@@ -135,9 +135,26 @@ fn for_(p: &mut Parser<'_>, m: Marker) {
         patterns::pattern(p);
         headers::in_expr(p);
         step(p);
+        pipelined(p);
     }
     block(p);
     m.complete(p, FOR_STMT);
+}
+
+// test pipelined
+// for i in 0..cdiv(k, BK) pipelined(STAGES + 1) { }
+fn pipelined(p: &mut Parser<'_>) {
+    if !p.nth_is_word(0, "pipelined") {
+        return;
+    }
+    let m = p.start();
+    p.eat_word("pipelined");
+    let opened_at = p.position();
+    if p.expect(T!['(']) {
+        expressions::expr(p);
+        expect_closing(p, T![')'], opened_at);
+    }
+    m.complete(p, PIPELINED_CLAUSE);
 }
 
 /// Skips the step of a loop, as in `for i in 0..n step 2`, which other languages have.

@@ -88,6 +88,7 @@ pub enum SyntaxKind {
     GLOBAL_KW,
     GRID_KW,
     MEASURE_KW,
+    PIPELINED_KW,
     PRODUCER_KW,
     REGISTER_KW,
     REGISTERS_KW,
@@ -145,6 +146,7 @@ pub enum SyntaxKind {
     WARP_GROUPS_STMT,
     MEASURE_STMT,
     BASELINE_STMT,
+    PIPELINED_CLAUSE,
     WARP_ROLE,
     ROLE_COUNT,
     ROLE_BINDER,
@@ -270,6 +272,7 @@ impl SyntaxKind {
         GLOBAL_KW,
         GRID_KW,
         MEASURE_KW,
+        PIPELINED_KW,
         PRODUCER_KW,
         REGISTER_KW,
         REGISTERS_KW,
@@ -327,6 +330,7 @@ impl SyntaxKind {
         WARP_GROUPS_STMT,
         MEASURE_STMT,
         BASELINE_STMT,
+        PIPELINED_CLAUSE,
         WARP_ROLE,
         ROLE_COUNT,
         ROLE_BINDER,
@@ -405,6 +409,7 @@ impl SyntaxKind {
             "global" => GLOBAL_KW,
             "grid" => GRID_KW,
             "measure" => MEASURE_KW,
+            "pipelined" => PIPELINED_KW,
             "producer" => PRODUCER_KW,
             "register" => REGISTER_KW,
             "registers" => REGISTERS_KW,
@@ -498,6 +503,7 @@ impl SyntaxKind {
             GLOBAL_KW => "global",
             GRID_KW => "grid",
             MEASURE_KW => "measure",
+            PIPELINED_KW => "pipelined",
             PRODUCER_KW => "producer",
             REGISTER_KW => "register",
             REGISTERS_KW => "registers",
@@ -544,6 +550,7 @@ impl SyntaxKind {
                 | GLOBAL_KW
                 | GRID_KW
                 | MEASURE_KW
+                | PIPELINED_KW
                 | PRODUCER_KW
                 | REGISTER_KW
                 | REGISTERS_KW
@@ -638,6 +645,7 @@ macro_rules! T_ {
     [global] => { $crate::SyntaxKind::GLOBAL_KW };
     [grid] => { $crate::SyntaxKind::GRID_KW };
     [measure] => { $crate::SyntaxKind::MEASURE_KW };
+    [pipelined] => { $crate::SyntaxKind::PIPELINED_KW };
     [producer] => { $crate::SyntaxKind::PRODUCER_KW };
     [register] => { $crate::SyntaxKind::REGISTER_KW };
     [registers] => { $crate::SyntaxKind::REGISTERS_KW };

@@ -70,6 +70,7 @@ const CONTEXTUAL: &[&str] = &[
     "global",
     "grid",
     "measure",
+    "pipelined",
     "producer",
     "register",
     "registers",

@@ -1,0 +1,82 @@
+//! Loads whose values only products read, each by way of a shared tensor of its own: the load is then free of the layouts of the
+//! products, and they of its.  Barriers stand where the text has none.
+
+use std::collections::BTreeMap;
+
+use hx_tile::{Base, OpKind, Param, Stmt, TensorId, View};
+
+use super::uses::Readers;
+use super::{Load, Loads, is_loop, loads_of};
+use crate::lowering::Lowering;
+
+impl Lowering<'_> {
+    /// Stages such loads if `loads` asks for it. Returns whether there are any.
+    pub(super) fn stage_directly(&mut self, body: &mut Vec<Stmt>, loads: Loads) -> bool {
+        let readers = Readers::of(body);
+        self.stage_in(body, &readers, loads, false)
+    }
+
+    /// Stages the loads among some statements and in those inside of them. `again` is true inside of a loop.
+    fn stage_in(&mut self, stmts: &mut Vec<Stmt>, readers: &Readers, loads: Loads, again: bool) -> bool {
+        let mut found = false;
+        for stmt in stmts.iter_mut() {
+            let again = again || is_loop(stmt);
+            for body in stmt.bodies_mut() {
+                found |= self.stage_in(body, readers, loads, again);
+            }
+        }
+        let own: Vec<Load> = loads_of(self, stmts)
+            .into_iter()
+            .filter(|load| self.is_free(load.tile) && !self.is_packed(load))
+            .filter(|load| readers.feeds_products_only(load.tile) && readers.are_in(load.tile, &stmts[load.at + 1..]))
+            .collect();
+        if loads == Loads::Staged && !own.is_empty() {
+            self.stage_own(stmts, &own, readers, again);
+        }
+        found || !own.is_empty()
+    }
+
+    fn is_free(&self, tile: TensorId) -> bool {
+        !self.output.tensor(tile).kind.is_pinned()
+    }
+
+    /// Reports whether the source's elements are in an order of their own, which its reader has chosen.
+    fn is_packed(&self, load: &Load) -> bool {
+        let param = load.src.base.param().and_then(|param| self.output.param(param));
+        matches!(param, Some(Param::Tensor(param)) if param.block.is_some())
+    }
+
+    /// Stages loads among some statements. Their stores stand before the first statement that reads one of the buffers, so that all
+    /// loads before it are in flight together.
+    fn stage_own(&mut self, stmts: &mut Vec<Stmt>, own: &[Load], readers: &Readers, again: bool) {
+        let mut stores: BTreeMap<usize, Stmt> = BTreeMap::new();
+        let mut shared = Vec::new();
+        for load in own {
+            let like = self.output.tensor(load.tile).clone();
+            let buffer = self.shared_like(&like, None);
+            let [held, view] =
+                [Base::Register(load.tile), Base::Shared(buffer)].map(|base| View::whole(base, &like.shape));
+            self.read_from(stmts, load.tile, &view, readers);
+            stores.insert(load.at, self.op_of(load, OpKind::Copy { src: held, dst: view }));
+            shared.push(buffer);
+        }
+        // Another pass through these statements may still read the buffers.
+        let mut is_read = again;
+        let mut waiting = Vec::new();
+        for (at, stmt) in std::mem::take(stmts).into_iter().enumerate() {
+            if !waiting.is_empty() && reads(&stmt, &shared) {
+                if std::mem::take(&mut is_read) {
+                    stmts.push(self.barrier(&own[0]));
+                }
+                stmts.append(&mut waiting);
+                stmts.push(self.barrier(&own[0]));
+            }
+            stmts.push(stmt);
+            waiting.extend(stores.remove(&at));
+        }
+    }
+}
+
+fn reads(stmt: &Stmt, shared: &[TensorId]) -> bool {
+    stmt.ops().any(|op| op.kind.tensors().iter().any(|tensor| shared.contains(tensor)))
+}

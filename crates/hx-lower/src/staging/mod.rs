@@ -1,0 +1,159 @@
+//! Loads that go through shared memory: those of a loop with `pipelined(n)` into a ring of `n` stages ([`ring`]), and those whose
+//! values only products read into a buffer of their own ([`direct`]), if the caller asks for that.
+//!
+//! Both change the finished statements. Only then is it known who reads a tile ([`uses`]), and a tile that only products read needs no
+//! registers of its own: the products read it from shared memory.
+
+mod direct;
+mod narrow;
+mod ring;
+mod uses;
+
+use hx_base::codes;
+use hx_hir::ExprId;
+use hx_index::{Expr, Symbol};
+use hx_tile::{
+    Base, Control, Leaf, Op, OpKind, Origin, Picked, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind, View,
+};
+
+use crate::error::{Lower, Place};
+use crate::lowering::Lowering;
+
+/// How the values of loads reach products.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Loads {
+    /// In the registers that the text names.
+    Direct,
+    /// Through shared memory, where a load's values are read by products alone.
+    Staged,
+}
+
+/// A loop with `pipelined(n)`.
+pub(crate) struct Pipelined {
+    /// The counter, which no other loop has.
+    counter: Symbol,
+    stages: i64,
+    place: Place,
+    origin: Origin,
+    /// Symbols with numbers from here on are made inside of the loop and have no value before it.
+    first_inside: u32,
+}
+
+/// A load of a tile from global memory to registers: one operation of a list of statements.
+struct Load {
+    /// Its index among the statements.
+    at: usize,
+    src: View,
+    tile: TensorId,
+    scope: ScopeId,
+    origin: Origin,
+}
+
+/// The most stages of a ring.
+const MOST_STAGES: i64 = 16;
+
+impl Lowering<'_> {
+    /// Evaluates the number of stages of `pipelined`.
+    pub(crate) fn stages_of(&mut self, at: ExprId) -> Lower<(ExprId, i64)> {
+        let stages = self.const_int(at, "the number of stages")?;
+        if (2..=MOST_STAGES).contains(&stages) {
+            return Ok((at, stages));
+        }
+        let message = format!("found {stages} stages, expected 2 to {MOST_STAGES}");
+        self.fail(&codes::INDEX_OUT_OF_RANGE, at, message)
+    }
+
+    /// Records that a loop reads ahead.
+    pub(crate) fn pipelines(&mut self, counter: &Symbol, (at, stages): (ExprId, i64), first_inside: u32) {
+        let (place, origin) = (self.place(at), self.origin(at));
+        self.pipelined.push(Pipelined { counter: counter.clone(), stages, place, origin, first_inside });
+    }
+
+    /// Stages the loads of the program: those of loops with `pipelined`, and the others if `loads` asks for it.
+    pub(crate) fn stage_loads(&mut self, loads: Loads) {
+        let mut body = self.output.take_body();
+        let is_changed = loads == Loads::Staged || !self.pipelined.is_empty();
+        for pipelined in std::mem::take(&mut self.pipelined) {
+            let readers = uses::Readers::of(&body);
+            self.read_ahead(&mut body, &pipelined, &readers, false);
+        }
+        if self.stage_directly(&mut body, loads) {
+            self.notes.add_stageable();
+        }
+        if is_changed {
+            uses::Readers::of(&body).drop_unread_views(&mut body);
+        }
+        self.output.set_body(body);
+    }
+
+    /// Makes a tensor like `like` in shared memory, with `stages` as a further mode if there are any.
+    fn shared_like(&mut self, like: &Tensor, stages: Option<i64>) -> TensorId {
+        let name = self.output.unique_name(&format!("{}_{}", like.name, if stages.is_some() { "ring" } else { "shared" }));
+        let shape = like.shape.iter().copied().chain(stages).collect();
+        let kind = TensorKind::Shared { pinned: None };
+        self.output.push_tensor(Tensor { name, shape, kind, ..like.clone() })
+    }
+
+    /// Makes a tensor like `like` in registers.
+    fn register_like(&mut self, like: &Tensor, hint: &str) -> TensorId {
+        let name = self.output.unique_name(hint);
+        let kind = TensorKind::Register { pinned: None };
+        self.output.push_tensor(Tensor { name, kind, binder: None, ..like.clone() })
+    }
+
+    fn op_of(&mut self, load: &Load, kind: OpKind) -> Stmt {
+        let op = Op { id: self.output.next_op(), kind, scope: load.scope, origin: load.origin };
+        Stmt::Leaf(Leaf::Op(op))
+    }
+
+    fn barrier(&mut self, load: &Load) -> Stmt {
+        self.op_of(load, OpKind::Sync(SyncOp::Scope))
+    }
+
+    /// Returns the copy of a tile from global to shared memory by way of registers.
+    fn through_registers(&mut self, load: &Load, src: View, dst: View) -> [Stmt; 2] {
+        let like = self.output.tensor(load.tile).clone();
+        let tile = self.register_like(&like, &like.name);
+        self.output.pass(tile);
+        let held = View::whole(Base::Register(tile), &like.shape);
+        [self.op_of(load, OpKind::Copy { src, dst: held.clone() }), self.op_of(load, OpKind::Copy { src: held, dst })]
+    }
+}
+
+/// Returns the loads among the statements themselves, in their order. A tile on its way to another memory is none.
+fn loads_of(lowering: &Lowering<'_>, stmts: &[Stmt]) -> Vec<Load> {
+    let load = |(at, stmt): (usize, &Stmt)| {
+        let op = stmt.op()?;
+        let OpKind::Copy { src, dst } = &op.kind else { return None };
+        let tile = dst.register().filter(|tile| !lowering.output.is_passing(*tile))?;
+        let is_whole = *dst == View::whole(Base::Register(tile), &lowering.output.tensor(tile).shape);
+        let is_load = is_whole && matches!(src.base, Base::Global(_)) && src.picks().is_empty();
+        is_load.then(|| Load { at, src: src.clone(), tile, scope: op.scope, origin: op.origin })
+    };
+    stmts.iter().enumerate().filter_map(load).collect()
+}
+
+/// Calls `see` with every expression of a view.
+fn each_expr(view: &View, see: &mut dyn FnMut(&Expr)) {
+    view.offsets.iter().for_each(&mut *see);
+    view.modes.iter().for_each(|mode| see(&mode.factor));
+    view.ends.iter().for_each(|(_, end)| see(end));
+    if let Some(Picked::Rows(rows)) = &view.picked {
+        rows.offsets.iter().for_each(&mut *see);
+        rows.ends.iter().for_each(|(_, end)| see(end));
+        [&rows.factor, &rows.extent].into_iter().for_each(see);
+    }
+}
+
+/// Calls `see` with every statement, those inside of others included.
+fn each_stmt(stmts: &[Stmt], see: &mut dyn FnMut(&Stmt)) {
+    for stmt in stmts {
+        see(stmt);
+        stmt.bodies().for_each(|body| each_stmt(body, see));
+    }
+}
+
+/// Returns whether a statement is a loop.
+fn is_loop(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Control(Control::For { .. } | Control::While { .. }))
+}

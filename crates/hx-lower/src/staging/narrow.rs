@@ -1,0 +1,46 @@
+//! Tiles of global memory that no asynchronous copy moves: fewer than 4 B of one lie side by side for certain.
+
+use hx_index::Expr;
+use hx_tile::{Param, View};
+
+use crate::lowering::Lowering;
+
+/// The bits of the narrowest asynchronous copy.
+const LEAST_BITS: i64 = 32;
+
+impl Lowering<'_> {
+    /// Returns why an asynchronous copy cannot move a tile to shared memory; `None` if one may. In a tensor with an order of its own the
+    /// solver decides.
+    pub(super) fn narrow(&self, src: &View) -> Option<String> {
+        let Some(Param::Tensor(param)) = src.base.param().and_then(|param| self.output.param(param)) else {
+            return None;
+        };
+        if src.pad != hx_tile::Constant::ZERO {
+            return Some(format!("elements outside of `{}` read as a number other than 0", param.name));
+        }
+        let bits = i64::from(param.dtype.bits());
+        if bits >= LEAST_BITS || param.block.is_some() {
+            return None;
+        }
+        let unit = LEAST_BITS / bits;
+        let is_side_by_side = |dim: usize| {
+            let stride = param.stride[dim].as_const();
+            stride == Some(1) && src.length(dim).is_some_and(|length| length % unit == 0)
+        };
+        let Some(along) = (0..param.shape.len()).find(|dim| is_side_by_side(*dim)) else {
+            return Some(format!("fewer than 4 B of a tile of `{}` lie side by side", param.name));
+        };
+        let is_whole = |expr: &Expr| self.facts.divides(unit, expr);
+        let others = param.stride.iter().enumerate().filter(|(dim, _)| *dim != along);
+        if let Some((_, stride)) = others.into_iter().find(|(_, stride)| !is_whole(stride)) {
+            return Some(format!("the stride `{stride}` of `{}` is no multiple of 4 B for certain", param.name));
+        }
+        if !is_whole(&src.offsets[along]) {
+            return Some(format!("the tile of `{}` begins at `{}`, no multiple of 4 B for certain", param.name, src.offsets[along]));
+        }
+        if !is_whole(&param.shape[along]) || src.ends.iter().any(|(dim, end)| *dim == along && !is_whole(end)) {
+            return Some(format!("a row of `{}` ends at no multiple of 4 B for certain", param.name));
+        }
+        (i64::from(param.align) % 4 != 0).then(|| format!("`{}` begins at a multiple of {} B", param.name, param.align))
+    }
+}

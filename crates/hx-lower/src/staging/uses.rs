@@ -1,0 +1,162 @@
+//! Who reads a register tensor, and how its readers get the elements from shared memory instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_index::Expr;
+use hx_tile::{Leaf, LoadIds, Op, OpKind, Operand, Stmt, TensorId, View, ViewMode};
+
+use crate::lowering::Lowering;
+use crate::staging::each_stmt;
+
+/// The operations that access each register tensor, by their places in the text of the program.
+pub(super) struct Readers {
+    of: BTreeMap<TensorId, Accesses>,
+}
+
+#[derive(Default, Clone)]
+struct Accesses {
+    reads: usize,
+    writes: usize,
+    /// The reads that a product makes, and waits for.
+    products: usize,
+    /// The tensors that are views of this one.
+    views: BTreeSet<TensorId>,
+}
+
+impl Readers {
+    /// Returns the accesses of all operations.
+    pub(super) fn of(body: &[Stmt]) -> Readers {
+        let mut readers = Readers { of: BTreeMap::new() };
+        each_stmt(body, &mut |stmt| {
+            if let Some(op) = stmt.op() {
+                readers.add(op);
+            }
+        });
+        readers
+    }
+
+    fn add(&mut self, op: &Op) {
+        let results = op.kind.results();
+        for (at, tensor) in op.kind.registers().into_iter().enumerate() {
+            let own = self.of.entry(tensor).or_default();
+            if at < results {
+                own.writes += 1;
+            }
+            if at >= results || op.kind.updates(at) {
+                own.reads += 1;
+            }
+        }
+        match &op.kind {
+            OpKind::Gemm { a, b, asynchronous: false, .. } => {
+                for tensor in [a, b].into_iter().filter_map(|operand| operand.view.register()) {
+                    self.of.entry(tensor).or_default().products += 1;
+                }
+            }
+            OpKind::Slice { dst, src } if is_plain(src) => {
+                if let Some(tensor) = src.register() {
+                    self.of.entry(tensor).or_default().views.insert(*dst);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn accesses(&self, tensor: TensorId) -> Accesses {
+        self.of.get(&tensor).cloned().unwrap_or_default()
+    }
+
+    /// Reports whether one operation writes the tensor.
+    pub(super) fn is_written_once(&self, tensor: TensorId) -> bool {
+        self.accesses(tensor).writes == 1
+    }
+
+    /// Reports whether products alone read a view of a tensor.
+    fn is_operand(&self, view: TensorId) -> bool {
+        let own = self.accesses(view);
+        own.writes == 1 && own.reads == own.products
+    }
+
+    /// Reports whether products read the tensor or a view of it, and nothing else does.
+    pub(super) fn feeds_products_only(&self, tensor: TensorId) -> bool {
+        let own = self.accesses(tensor);
+        let through = own.views.iter().filter(|view| self.is_operand(**view)).count();
+        own.writes == 1 && own.reads > 0 && own.reads == own.products + through
+    }
+
+    /// Removes the views of register tensors that nothing reads.
+    pub(super) fn drop_unread_views(&self, stmts: &mut Vec<Stmt>) {
+        stmts.retain_mut(|stmt| {
+            stmt.bodies_mut().for_each(|body| self.drop_unread_views(body));
+            let is_unread = |dst: &TensorId| self.accesses(*dst).reads == 0;
+            !matches!(stmt.op().map(|op| &op.kind), Some(OpKind::Slice { dst, .. }) if is_unread(dst))
+        });
+    }
+
+    /// Reports whether all reads of the tensor, and of its views, are among some statements.
+    pub(super) fn are_in(&self, tensor: TensorId, stmts: &[Stmt]) -> bool {
+        let inside = Readers::of(stmts);
+        let is_inside = |tensor: TensorId| inside.accesses(tensor).reads == self.accesses(tensor).reads;
+        is_inside(tensor) && self.accesses(tensor).views.into_iter().all(is_inside)
+    }
+}
+
+/// Reports whether a view of registers shows elements at fixed steps.
+fn is_plain(view: &View) -> bool {
+    view.picked.is_none() && view.ends.is_empty() && view.register().is_some()
+}
+
+impl Lowering<'_> {
+    /// Lets the products of some statements that read a register tensor, or a view of it that only products read, read `from` instead,
+    /// which shows the same elements in shared memory. The views stay, and may be unread.
+    pub(super) fn read_from(&mut self, stmts: &mut [Stmt], tile: TensorId, from: &View, readers: &Readers) {
+        let mut views: BTreeMap<TensorId, View> = BTreeMap::from([(tile, from.clone())]);
+        self.redirect(stmts, &mut views, readers);
+    }
+
+    fn redirect(&mut self, stmts: &mut [Stmt], views: &mut BTreeMap<TensorId, View>, readers: &Readers) {
+        for stmt in stmts {
+            let Stmt::Leaf(Leaf::Op(op)) = stmt else {
+                stmt.bodies_mut().for_each(|body| self.redirect(body, views, readers));
+                continue;
+            };
+            match &mut op.kind {
+                OpKind::Gemm { a, b, asynchronous: false, .. } => {
+                    [a, b].into_iter().for_each(|operand| self.reread(operand, views));
+                }
+                OpKind::Slice { dst, src } if is_plain(src) && readers.is_operand(*dst) => {
+                    let of = src.register().and_then(|tensor| views.get(&tensor));
+                    if let Some(shown) = of.map(|of| shown_by(src, of)) {
+                        views.insert(*dst, shown);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn reread(&mut self, operand: &mut Operand, views: &BTreeMap<TensorId, View>) {
+        let Some(tensor) = operand.view.register() else { return };
+        let Some(view) = views.get(&tensor) else { return };
+        let like = self.output.tensor(tensor).clone();
+        let name = format!("{}_tile", self.base_name(view.base));
+        let loaded = self.register_like(&like, &name);
+        let load = Some(LoadIds { op: self.output.next_op(), tensor: loaded });
+        *operand = Operand { view: view.clone(), load };
+    }
+}
+
+/// Returns the elements that a view of a register tensor shows, as a view of the memory in which `of` shows that tensor.
+fn shown_by(view: &View, of: &View) -> View {
+    let mut shown = of.clone();
+    shown.modes.clear();
+    for (dim, offset) in view.offsets.iter().enumerate() {
+        let mode = &of.modes[dim];
+        shown.offsets[mode.dim] = shown.offsets[mode.dim].clone() + &mode.factor * offset;
+    }
+    for mode in &view.modes {
+        let through = &of.modes[mode.dim];
+        let factor: Expr = &mode.factor * &through.factor;
+        shown.modes.push(ViewMode { extent: mode.extent, dim: through.dim, factor });
+    }
+    shown
+}
