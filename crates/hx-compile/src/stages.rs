@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hx_codegen::{CudaSource, Lines};
 use hx_hir::Sound;
-use hx_lower::{Loads, LowerError, Lowered};
+use hx_lower::{Forms, Loads, LowerError, Lowered, Rings};
 use hx_synth::{Failure, Solved};
 use hx_thread::ThreadProgram;
 use hx_tile::{Demand, OpId};
@@ -49,34 +49,67 @@ pub(crate) fn program_of_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Res
     of_form::tile_program(db, form)
 }
 
-/// Lowers a kernel with its loads direct, or staged if the solution is then estimated to take fewer cycles, or is the only one.
+/// The tile program of a form, and its solution if choosing the form of its loads took one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Chosen {
+    pub(crate) lowered: Lowered,
+    pub(crate) solved: Option<Solved>,
+}
+
+/// Lowers a kernel with the best forms of its loads. A ring gets the first form of [`Rings`] that the target and the solver have. Other loads
+/// that only products read are staged if the solution is then estimated to take fewer cycles, or if only then there is one.
 ///
 /// # Errors
 /// Those of `lower`.
-pub(crate) fn cheaper_loads(
-    lower: &dyn Fn(Loads) -> Result<Lowered, Vec<LowerError>>,
+pub(crate) fn best_forms(
+    lower: &dyn Fn(Forms) -> Result<Lowered, Vec<LowerError>>,
     poll: &dyn Fn() -> bool,
-) -> Result<Lowered, Vec<LowerError>> {
-    let direct = lower(Loads::Direct)?;
-    if !direct.sources.stageable {
+) -> Result<Chosen, Vec<LowerError>> {
+    let plain = lower(Forms::PLAIN)?;
+    let solve = |lowered: &Lowered| {
+        needs::check(&lowered.program).ok()?;
+        hx_synth::solve(&lowered.program, poll).ok()
+    };
+    let mut rings = Rings::Groups;
+    let mut direct = Chosen { lowered: plain, solved: None };
+    if direct.lowered.sources.rings {
+        let mut tried: Option<Lowered> = None;
+        for form in [Rings::InFlight, Rings::Signalled] {
+            let lowered = lower(Forms { rings: form, ..Forms::PLAIN })?;
+            if tried.as_ref().is_some_and(|tried| tried.program == lowered.program) {
+                continue;
+            }
+            if let Some(solved) = solve(&lowered) {
+                (rings, direct) = (form, Chosen { lowered, solved: Some(solved) });
+                break;
+            }
+            tried = Some(lowered);
+        }
+    }
+    if !direct.lowered.sources.stageable {
         return Ok(direct);
     }
-    let staged = lower(Loads::Staged)?;
-    let cycles = |lowered: &Lowered| {
-        needs::check(&lowered.program).ok()?;
-        let solved = hx_synth::solve(&lowered.program, poll).ok()?;
-        Some(hx_synth::compared(&solved.program, &solved.solution))
-    };
-    let is_better = cycles(&staged).is_some_and(|staged| cycles(&direct).is_none_or(|direct| staged < direct));
-    Ok(if is_better { staged } else { direct })
+    let lowered = lower(Forms { loads: Loads::Staged, rings })?;
+    let staged = solve(&lowered);
+    direct.solved = direct.solved.take().or_else(|| solve(&direct.lowered));
+    let cycles = |solved: &Solved| hx_synth::compared(&solved.program, &solved.solution);
+    let is_better = staged
+        .as_ref()
+        .is_some_and(|staged| direct.solved.as_ref().is_none_or(|direct| cycles(staged) < cycles(direct)));
+    Ok(if is_better { Chosen { lowered, solved: staged } } else { direct })
 }
 
 mod of_form {
     use super::*;
 
-    /// Lowers a form once: instances that differ only in their candidate share the result.
     #[salsa::tracked]
     pub(super) fn tile_program<'db>(db: &'db dyn Db, form: Form<'db>) -> Result<Lowered, Stop> {
+        chosen(db, form).as_ref().map(|chosen| chosen.lowered.clone()).map_err(Stop::clone)
+    }
+
+    /// Lowers a form once: instances that differ only in their candidate share the result.
+    #[salsa::tracked]
+    pub(super) fn chosen<'db>(db: &'db dyn Db, form: Form<'db>) -> Result<Chosen, Stop> {
         let kernel = Sound::of(db, form.kernel(db)).ok_or(Stop::Unsound)?;
         if form.functions(db).any(|function| Sound::of(db, function).is_none()) {
             return Err(Stop::Unsound);
@@ -86,8 +119,8 @@ mod of_form {
             db.unwind_if_revision_cancelled();
             false
         };
-        let lower = |loads| hx_lower::lower(db, kernel, args, facts, (target, loads));
-        cheaper_loads(&lower, &poll).map_err(Stop::Program)
+        let lower = |forms| hx_lower::lower(db, kernel, args, facts, (target, forms));
+        best_forms(&lower, &poll).map_err(Stop::Program)
     }
 }
 
@@ -104,7 +137,11 @@ pub fn solved<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solved, S
         let found = all.get(number).cloned();
         return found.ok_or_else(|| Stop::Layouts(Failure::no_candidate(number, all.len())));
     }
-    let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
+    let chosen = of_form::chosen(db, instance.form(db)).as_ref().map_err(Stop::clone)?;
+    if let Some(solved) = &chosen.solved {
+        return Ok(solved.clone());
+    }
+    let lowered = &chosen.lowered;
     needs::check(&lowered.program)?;
     // A cancelled query unwinds at the poll, so the solver never sees a request to stop.
     let poll = || {

@@ -8,6 +8,7 @@ use hx_target::Target;
 
 use crate::error::{ItemPart, Lower, LowerError};
 use crate::lowering::{Frame, Lowering};
+use crate::staging::Forms;
 use crate::value::Value;
 
 /// Returns the value of a constant. The value depends on no kernel, so it has no tensors and no dimensions.
@@ -20,7 +21,7 @@ pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Resu
     let Some(sound) = Sound::of(db, constant) else { return Err(Vec::new()) };
     values_of_strips(db, constant.file(db), standing(db, constant.into()).strips_below());
     // No constant depends on the target.
-    let mut lowering = Lowering::new(db, Target::usual());
+    let mut lowering = Lowering::new(db, Target::usual(), Forms::PLAIN);
     let body = sound.body(db);
     lowering.frames.push(Frame {
         item: sound.item(),

@@ -85,7 +85,7 @@ pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
 pub use crate::lowered::{Lowered, Sources};
 pub use crate::origins::OriginPlace;
 pub use crate::requirements::requirements;
-pub use crate::staging::Loads;
+pub use crate::staging::{Forms, Loads, Rings};
 pub use crate::view_call::ViewCall;
 pub use crate::written::WrittenArg;
 
@@ -102,10 +102,10 @@ pub fn lower<'db>(
     kernel: Sound<Kernel<'db>>,
     args: &CtArgs,
     facts: &LaunchFacts,
-    (target, loads): (Target, Loads),
+    (target, forms): (Target, Forms),
 ) -> Result<Lowered, Vec<LowerError>> {
-    let mut lowering = Lowering::new(db, target);
-    let lowered = lower_kernel(&mut lowering, kernel, (args, facts), loads);
+    let mut lowering = Lowering::new(db, target, forms);
+    let lowered = lower_kernel(&mut lowering, kernel, args, facts);
     if let (Ok((program, args)), true) = (lowered, lowering.diagnostics.is_clean()) {
         return Ok(lowering.notes.beside(program, lowering.origins.into_places(), args));
     }
@@ -121,8 +121,8 @@ pub fn lower<'db>(
 fn lower_kernel<'db>(
     lowering: &mut Lowering<'db>,
     sound: Sound<Kernel<'db>>,
-    (args, facts): (&CtArgs, &LaunchFacts),
-    loads: Loads,
+    args: &CtArgs,
+    facts: &LaunchFacts,
 ) -> Lower<(TileProgram, CtArgs)> {
     let (db, kernel) = (lowering.db, sound.get());
     let sig = kernel_signature(db, kernel);
@@ -155,7 +155,7 @@ fn lower_kernel<'db>(
     let generics = sig.generics.iter().zip(&lowering.frame().generics);
     let args = generics.filter_map(|(g, v)| Some((g.name.clone(), v.to_ct()?))).collect();
     lowering.forget_variables();
-    lowering.stage_loads(loads);
+    lowering.stage_loads();
     let program = std::mem::take(&mut lowering.output).finish(TileProgram {
         target: lowering.target,
         name: kernel.name(db).to_string(),

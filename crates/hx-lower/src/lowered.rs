@@ -33,6 +33,8 @@ pub struct Sources {
     pub passed: BTreeMap<Origin, String>,
     /// Whether [`Loads`](crate::Loads) makes a difference: products alone read what a load brings.
     pub stageable: bool,
+    /// Whether [`Rings`](crate::Rings) makes a difference: a loop has `pipelined`.
+    pub rings: bool,
     /// The calls that made the views of global memory, by the origin of the operation that reads a view, and by its parameter.
     pub view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// The lengths of parts of global tensors, `end - first` of `x[first..end]`, that nothing proves to be at least 0.

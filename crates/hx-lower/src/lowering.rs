@@ -21,7 +21,7 @@ use crate::origins::{OriginPlace, Origins};
 use crate::output::{Output, param_name};
 use crate::peel::Peel;
 use crate::scopes::Scopes;
-use crate::staging::Pipelined;
+use crate::staging::{Forms, Pipelined};
 use crate::value::{SymView, Tensor, Value};
 use crate::variable_facts::VariableFacts;
 use crate::variables::{Variable, Variables};
@@ -84,6 +84,8 @@ pub(crate) struct Lowering<'db> {
     pub(crate) db: &'db dyn Db,
     /// The architecture that the program is for.
     pub(crate) target: Target,
+    /// The forms that loads get.
+    pub(crate) forms: Forms,
     pub(crate) frames: Vec<Frame<'db>>,
     pub(crate) facts: Facts,
     pub(crate) output: Output,
@@ -116,10 +118,11 @@ pub(crate) struct Lowering<'db> {
 }
 
 impl<'db> Lowering<'db> {
-    pub(crate) fn new(db: &'db dyn Db, target: Target) -> Lowering<'db> {
+    pub(crate) fn new(db: &'db dyn Db, target: Target, forms: Forms) -> Lowering<'db> {
         Lowering {
             db,
             target,
+            forms,
             frames: Vec::new(),
             facts: Facts::default(),
             output: Output::default(),

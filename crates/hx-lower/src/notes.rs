@@ -23,6 +23,8 @@ pub(crate) struct Notes {
     passed: BTreeMap<Origin, String>,
     /// See [`Sources::stageable`].
     stageable: bool,
+    /// See [`Sources::rings`].
+    rings: bool,
     /// See [`Sources::view_calls`].
     view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// See [`Sources::parts`].
@@ -50,6 +52,11 @@ impl Notes {
     /// Records that a load could go, or goes, through shared memory to products.
     pub(crate) fn add_stageable(&mut self) {
         self.stageable = true;
+    }
+
+    /// Records that a loop reads ahead.
+    pub(crate) fn add_ring(&mut self) {
+        self.rings = true;
     }
 
     /// Records the length of a part of a global tensor that nothing proves to be at least 0.
@@ -84,8 +91,8 @@ impl Notes {
 
     /// Returns a program with these remarks.
     pub(crate) fn beside(self, program: TileProgram, origins: Vec<OriginPlace>, args: CtArgs) -> Lowered {
-        let Notes { unboxed, late, passed, stageable, view_calls, parts, views: _ } = self;
-        let sources = Sources { origins, args, unboxed, late, passed, stageable, view_calls, parts };
+        let Notes { unboxed, late, passed, stageable, rings, view_calls, parts, views: _ } = self;
+        let sources = Sources { origins, args, unboxed, late, passed, stageable, rings, view_calls, parts };
         Lowered { program: Arc::new(program), sources: Arc::new(sources) }
     }
 }

@@ -35,7 +35,7 @@ impl<'db> Lowering<'db> {
         }
         let name = self.output.unique_name(call.hint.unwrap_or("pipeline"));
         let origin = self.origin(call.id);
-        Ok(Value::Pipe(self.output.add_pipe(Pipe { name, stages, readers, origin })))
+        Ok(Value::Pipe(self.output.add_pipe(Pipe { name, stages, readers, is_drained: false, origin })))
     }
 
     fn positive(&mut self, id: ExprId, what: &str) -> Lower<u32> {

@@ -9,6 +9,7 @@ use hx_target::Target;
 use crate::CtArgs;
 use crate::error::LowerError;
 use crate::lowering::{Frame, Lowering};
+use crate::staging::Forms;
 use crate::value::Value;
 
 /// Returns the conditions of a kernel's `where` in the order of the text. Only compile-time arguments, dimensions and numbers of
@@ -28,7 +29,7 @@ pub fn requirements<'db>(
         (dim.name.clone(), Expr::symbol(symbol))
     });
     // No requirement depends on the target.
-    let mut lowering = Lowering::new(db, Target::usual());
+    let mut lowering = Lowering::new(db, Target::usual(), Forms::PLAIN);
     lowering.frames.push(Frame {
         item: kernel.item(),
         key: kernel.get().key(db),

@@ -19,6 +19,9 @@ pub struct Pipe {
     pub stages: u32,
     /// The number of groups of a block that release each stage; `None` for all groups of the scopes that wait.
     pub readers: Option<u32>,
+    /// Whether all copies into its stages have arrived behind the last statement of the program that waits for one. Then the memory of
+    /// the stages is free, as soon as the threads have met.
+    pub is_drained: bool,
     pub origin: Origin,
 }
 

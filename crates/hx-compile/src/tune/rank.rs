@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::{Candidate, Reason, Shape};
 use crate::needs;
-use crate::stages::cheaper_loads;
+use crate::stages::best_forms;
 use crate::{Db, Instance, instance_errors};
 
 /// The number of combinations whose programs are held at the same time.
@@ -66,12 +66,12 @@ impl<'db> Ranking<'db> {
     }
 
     fn lowered(&self, args: &CtArgs) -> Result<Lowered, Reason> {
-        let lower = |loads| hx_lower::lower(self.db, self.kernel, args, &self.facts, (self.target, loads));
+        let lower = |forms| hx_lower::lower(self.db, self.kernel, args, &self.facts, (self.target, forms));
         let poll = || {
             self.db.unwind_if_revision_cancelled();
             false
         };
-        cheaper_loads(&lower, &poll).map_err(|errors| {
+        best_forms(&lower, &poll).map(|chosen| chosen.lowered).map_err(|errors| {
             let first = errors.first();
             let message = first.map(|error| error.message.clone()).unwrap_or_default();
             Reason::Program { code: first.map_or("", |error| error.code.id), message }

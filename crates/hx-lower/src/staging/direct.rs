@@ -10,19 +10,19 @@ use super::{Load, Loads, is_loop, loads_of};
 use crate::lowering::Lowering;
 
 impl Lowering<'_> {
-    /// Stages such loads if `loads` asks for it. Returns whether there are any.
-    pub(super) fn stage_directly(&mut self, body: &mut Vec<Stmt>, loads: Loads) -> bool {
+    /// Stages such loads if the forms ask for it. Returns whether there are any.
+    pub(super) fn stage_directly(&mut self, body: &mut Vec<Stmt>) -> bool {
         let readers = Readers::of(body);
-        self.stage_in(body, &readers, loads, false)
+        self.stage_in(body, &readers, false)
     }
 
     /// Stages the loads among some statements and in those inside of them. `again` is true inside of a loop.
-    fn stage_in(&mut self, stmts: &mut Vec<Stmt>, readers: &Readers, loads: Loads, again: bool) -> bool {
+    fn stage_in(&mut self, stmts: &mut Vec<Stmt>, readers: &Readers, again: bool) -> bool {
         let mut found = false;
         for stmt in stmts.iter_mut() {
             let again = again || is_loop(stmt);
             for body in stmt.bodies_mut() {
-                found |= self.stage_in(body, readers, loads, again);
+                found |= self.stage_in(body, readers, again);
             }
         }
         let own: Vec<Load> = loads_of(self, stmts)
@@ -30,7 +30,7 @@ impl Lowering<'_> {
             .filter(|load| self.is_free(load.tile) && !self.is_packed(load))
             .filter(|load| readers.feeds_products_only(load.tile) && readers.are_in(load.tile, &stmts[load.at + 1..]))
             .collect();
-        if loads == Loads::Staged && !own.is_empty() {
+        if self.forms.loads == Loads::Staged && !own.is_empty() {
             self.stage_own(stmts, &own, readers, again);
         }
         found || !own.is_empty()

@@ -5,8 +5,10 @@
 //! registers of its own: the products read it from shared memory.
 
 mod direct;
+mod groups;
 mod narrow;
 mod ring;
+mod signalled;
 mod uses;
 
 use hx_base::codes;
@@ -26,6 +28,29 @@ pub enum Loads {
     Direct,
     /// Through shared memory, where a load's values are read by products alone.
     Staged,
+}
+
+/// How a loop with `pipelined` fills and reads its ring.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rings {
+    /// By copies that signal a pipeline, and with products in flight between two rounds.
+    InFlight,
+    /// By copies that signal a pipeline. Each product is waited for.
+    Signalled,
+    /// By groups of asynchronous copies.
+    Groups,
+}
+
+/// The forms that lowering gives to loads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Forms {
+    pub loads: Loads,
+    pub rings: Rings,
+}
+
+impl Forms {
+    /// What every target has: loads to registers, and groups of copies.
+    pub const PLAIN: Forms = Forms { loads: Loads::Direct, rings: Rings::Groups };
 }
 
 /// A loop with `pipelined(n)`.
@@ -69,18 +94,21 @@ impl Lowering<'_> {
         self.pipelined.push(Pipelined { counter: counter.clone(), stages, place, origin, first_inside });
     }
 
-    /// Stages the loads of the program: those of loops with `pipelined`, and the others if `loads` asks for it.
-    pub(crate) fn stage_loads(&mut self, loads: Loads) {
+    /// Stages the loads of the program: those of loops with `pipelined`, and the others if the forms ask for it.
+    pub(crate) fn stage_loads(&mut self) {
         let mut body = self.output.take_body();
-        let is_changed = loads == Loads::Staged || !self.pipelined.is_empty();
+        let has_rings = !self.pipelined.is_empty();
         for pipelined in std::mem::take(&mut self.pipelined) {
             let readers = uses::Readers::of(&body);
             self.read_ahead(&mut body, &pipelined, &readers, false);
         }
-        if self.stage_directly(&mut body, loads) {
+        if self.stage_directly(&mut body) {
             self.notes.add_stageable();
         }
-        if is_changed {
+        if has_rings {
+            self.notes.add_ring();
+        }
+        if has_rings || self.forms.loads == Loads::Staged {
             uses::Readers::of(&body).drop_unread_views(&mut body);
         }
         self.output.set_body(body);
@@ -106,6 +134,7 @@ impl Lowering<'_> {
         Stmt::Leaf(Leaf::Op(op))
     }
 
+    /// Makes a barrier of the threads that make a load.
     fn barrier(&mut self, load: &Load) -> Stmt {
         self.op_of(load, OpKind::Sync(SyncOp::Scope))
     }

@@ -1,24 +1,34 @@
 //! `for i in a..b pipelined(n)`: the loads of global memory in the body are made `n - 1` rounds ahead, into rings of `n` stages of shared
-//! memory.
-//!
-//! The loop becomes what one writes by hand with `copy_async`, `commit` and `wait`: the copies of the first `n - 1` rounds stand before
-//! it, and each round waits for its own, meets the other threads, and starts those of `n - 1` rounds later, whose stage was read in the
-//! round before.
+//! memory. This module finds the loop and the loads. The loop becomes what one writes by hand: with a pipeline, whose stages the copies
+//! signal ([`signalled`](super::signalled)), or with groups of copies ([`groups`](super::groups)).
 
 use hx_base::codes;
-use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
+use hx_index::{Expr, Facts, Symbol};
 use hx_target::Mode;
-use hx_tile::{Base, Control, Leaf, Op, OpKind, Picked, Rounds, Stmt, SyncOp, TensorId, View};
+use hx_tile::{Base, Control, Leaf, Op, OpKind, Origin, Picked, Rounds, ScopeId, Stmt, SyncOp, TensorId, View};
 
 use super::uses::Readers;
-use super::{Load, Pipelined, each_expr, each_stmt, loads_of};
+use super::{Load, Pipelined, Rings, each_expr, each_stmt, loads_of};
 use crate::error::LowerError;
 use crate::lowering::Lowering;
 
 /// A load that is made ahead, and its ring.
-struct Ahead {
-    load: Load,
-    ring: TensorId,
+pub(super) struct Ahead {
+    pub(super) load: Load,
+    pub(super) ring: TensorId,
+}
+
+/// A loop that reads ahead.
+pub(super) struct Ring<'a> {
+    pub(super) pipelined: &'a Pipelined,
+    /// The first number of the counter, and the one behind its last.
+    pub(super) range: (Expr, Expr),
+    /// The threads that run the loop, and the place of what it adds.
+    pub(super) at: (ScopeId, Origin),
+    /// Whether the loop is inside of another one.
+    pub(super) again: bool,
+    pub(super) ahead: &'a [Ahead],
+    pub(super) readers: &'a Readers,
 }
 
 impl Lowering<'_> {
@@ -53,84 +63,29 @@ impl Lowering<'_> {
     fn in_stages(
         &mut self,
         body: &mut Vec<Stmt>,
-        (start, end): (Expr, Expr),
+        range: (Expr, Expr),
         pipelined: &Pipelined,
         readers: &Readers,
         again: bool,
     ) -> (Vec<Stmt>, Vec<Stmt>) {
         let loads = self.ahead(body, pipelined);
         let Some(first) = loads.first() else { return (Vec::new(), Vec::new()) };
-        let rings: Vec<TensorId> = loads
-            .iter()
-            .map(|load| {
-                let like = self.output.tensor(load.tile).clone();
-                self.shared_like(&like, Some(pipelined.stages))
-            })
-            .collect();
-        let barrier = self.barrier(first);
-        let tell = |this: &mut Self, op: SyncOp| {
-            let (scope, origin) = (first.scope, pipelined.origin);
-            Stmt::Leaf(Leaf::Op(Op { id: this.output.next_op(), kind: OpKind::Sync(op), scope, origin }))
-        };
-        let (counter, last) = (Expr::symbol(pipelined.counter.clone()), pipelined.stages - 1);
-        let mut before = if again { vec![barrier.clone()] } else { Vec::new() };
-        let mut round = Vec::new();
-        let commits: Vec<Stmt> = (0..=last).map(|_| tell(self, SyncOp::Commit)).collect();
-        round.push(tell(self, SyncOp::Wait { groups: u32::try_from(last - 1).unwrap_or_default() }));
-        round.push(barrier);
-        let done = tell(self, SyncOp::Wait { groups: 0 });
-        let loads: Vec<Ahead> = loads.into_iter().zip(rings).map(|(load, ring)| Ahead { load, ring }).collect();
-        for (stage, commit) in commits.iter().take(usize::try_from(last).unwrap_or_default()).enumerate() {
-            for ahead in &loads {
-                let round = start.clone() + Expr::constant(stage as i64);
-                before.extend(self.filled(ahead, pipelined, round, &start, &end));
-            }
-            before.push(commit.clone());
+        let at = (first.scope, pipelined.origin);
+        let is_signalled = self.forms.rings != Rings::Groups
+            && first.scope == ScopeId::BLOCK
+            && loads.iter().all(|load| self.narrow(&load.src).is_none());
+        let mut ahead = Vec::new();
+        for load in loads {
+            let like = self.output.tensor(load.tile).clone();
+            let ring = self.shared_like(&like, Some(pipelined.stages));
+            ahead.push(Ahead { load, ring });
         }
-        for ahead in &loads {
-            let later = counter.clone() + Expr::constant(last);
-            round.extend(self.filled(ahead, pipelined, later, &start, &end));
-        }
-        round.extend(commits.last().cloned());
-        self.take_from_rings(body, &loads, (&counter, &start), pipelined.stages, readers);
-        round.append(body);
-        *body = round;
-        (before, vec![done])
-    }
-
-    /// Returns the copy of the tile of one round into its stage.
-    fn filled(
-        &mut self,
-        Ahead { load, ring }: &Ahead,
-        pipelined: &Pipelined,
-        round: Expr,
-        start: &Expr,
-        end: &Expr,
-    ) -> Vec<Stmt> {
-        let (facts, counter) = (&self.facts, &pipelined.counter);
-        let src = with_counter(&load.src, &|symbol| (symbol == counter).then(|| round.clone()), facts);
-        let stage = (round.clone() - start.clone()).rem(&Expr::constant(pipelined.stages), facts);
-        let dst = self.stage_view(*ring, stage);
-        let copies = match self.narrow(&src) {
-            None => vec![self.op_of(load, OpKind::CopyAsync { src, dst, signal: None, multicast: None })],
-            Some(reason) => {
-                self.notes.add_passed(load.origin, reason);
-                self.through_registers(load, src, dst).into()
-            }
-        };
-        if self.ends_with_tensor(load, pipelined, end) {
-            return copies;
-        }
-        let cond = Cond::cmp(CmpOp::Lt, round, end.clone(), &self.facts);
-        match cond {
-            Cond::True => copies,
-            Cond::False => Vec::new(),
-            cond => vec![Stmt::Control(Control::If { cond, then: copies, otherwise: Vec::new() })],
-        }
+        let ring = Ring { pipelined, range, at, again, ahead: &ahead, readers };
+        if is_signalled { self.signalled_ring(body, &ring) } else { self.ring_of_groups(body, &ring) }
     }
 
     /// Reports whether the tile of every round from `end` on lies outside of its tensor, so that nothing is read for it.
-    fn ends_with_tensor(&self, load: &Load, pipelined: &Pipelined, end: &Expr) -> bool {
+    pub(super) fn ends_with_tensor(&self, load: &Load, pipelined: &Pipelined, end: &Expr) -> bool {
         let at_end = |symbol: &Symbol| (*symbol == pipelined.counter).then(|| end.clone());
         let shape = self.base_shape(load.src.base);
         load.src.offsets.iter().zip(&shape).any(|(offset, extent)| {
@@ -140,7 +95,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the view of one stage of a ring.
-    fn stage_view(&self, ring: TensorId, stage: Expr) -> View {
+    pub(super) fn stage_view(&self, ring: TensorId, stage: Expr) -> View {
         let shape = &self.output.tensor(ring).shape;
         let mut view = View::whole(Base::Shared(ring), shape);
         view.modes.pop();
@@ -150,19 +105,12 @@ impl Lowering<'_> {
         view
     }
 
-    /// Removes the loads from the body: their readers take the tile from its stage.
-    fn take_from_rings(
-        &mut self,
-        body: &mut Vec<Stmt>,
-        loads: &[Ahead],
-        (counter, start): (&Expr, &Expr),
-        stages: i64,
-        readers: &Readers,
-    ) {
+    /// Removes the loads from the body: their readers take the tile from a stage.
+    pub(super) fn take_from_rings(&mut self, body: &mut Vec<Stmt>, ring: &Ring<'_>, stage: &Expr) {
+        let readers = ring.readers;
         let mut tail = std::mem::take(body);
-        for Ahead { load, ring } in loads.iter().rev() {
-            let stage = (counter.clone() - start.clone()).rem(&Expr::constant(stages), &self.facts);
-            let view = self.stage_view(*ring, stage);
+        for Ahead { load, ring } in ring.ahead.iter().rev() {
+            let view = self.stage_view(*ring, stage.clone());
             let mut behind = tail.split_off(load.at + 1);
             tail.pop();
             behind.append(body);
@@ -258,7 +206,7 @@ impl Lowering<'_> {
 }
 
 /// Returns a view with other values in place of symbols.
-fn with_counter(view: &View, with: &dyn Fn(&Symbol) -> Option<Expr>, facts: &Facts) -> View {
+pub(super) fn with_counter(view: &View, with: &dyn Fn(&Symbol) -> Option<Expr>, facts: &Facts) -> View {
     let mut view = view.clone();
     let change = |expr: &mut Expr| *expr = expr.substitute(facts, with);
     view.offsets.iter_mut().for_each(change);

@@ -2,7 +2,7 @@
 //! access to the first is still pending at the barrier.
 
 use hx_target::Limits;
-use hx_tile::{Completion, Leaf, Op, Order, ScopeId, Stmt, TensorId, TileProgram};
+use hx_tile::{Completion, Leaf, Op, OpKind, Order, ScopeId, Stmt, TensorId, TileProgram};
 
 /// Returns the least alignment of a buffer, in bytes: a line of all banks, so that conflicts can be counted from the buffer's
 /// start.
@@ -62,8 +62,13 @@ fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
         ops.filter(move |(_, op)| is_pending(op))
     };
     // No statement of the body tells when a barrier in memory has completed or the last store has read, so the buffer stays
-    // in use to the end.
-    if pending(Completion::Barrier).chain(pending(Completion::StoreRead)).next().is_some() {
+    // in use to the end, unless its pipeline is known to be drained.
+    let is_lasting = |op: &Op| match op.kind {
+        OpKind::CopyAsync { signal: Some(pipe), .. } => !program.pipe(pipe).is_drained,
+        _ => true,
+    };
+    let signalled = pending(Completion::Barrier).filter(|(_, op)| is_lasting(op));
+    if signalled.chain(pending(Completion::StoreRead)).next().is_some() {
         return Some((first, usize::MAX));
     }
     let arrived = [(Completion::Group, Order::Wait(0)), (Completion::Product, Order::WaitProducts(0))];
