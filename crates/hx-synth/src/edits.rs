@@ -21,6 +21,8 @@ pub(crate) struct Edits {
     pub(crate) loads: Vec<Load>,
     /// Redistributions, in the program with the rounds and loads.
     pub(crate) moves: Vec<Move>,
+    /// The stores whose source is moved because wider accesses take less time with the move. Layouts do not need these moves.
+    pub(crate) widened: Vec<OpId>,
     /// Rearrangements that go through shared memory: the program's own and those of the moves.
     pub(crate) exchanges: Vec<OpId>,
 }

@@ -42,6 +42,10 @@ pub struct Costs {
     pub further_line: f64,
     /// Bytes that a multiprocessor moves from and to the L2 cache in a cycle.
     pub global_bytes: f64,
+    /// The cycles, beyond those of its bytes, for each sector of which an instruction that stores writes a part; 0 where it was not
+    /// measured.
+    #[serde(default)]
+    pub partial_sector: f64,
     /// Bytes that all multiprocessors together move from and to DRAM in a cycle.
     pub dram_bytes: f64,
     /// The traffic of stores by boxes with narrow rows. Files of earlier versions lack it and the other numbers with a default.

@@ -89,8 +89,9 @@ pub(super) fn redistributions(places: &Places<'_>, lowered: &Lowered, solved: &S
     let mut found = Vec::new();
     for (op, _) in program.ops(1.0) {
         let OpKind::Rearrange { src, through, .. } = op.kind else { continue };
-        let (true, Some(Choice::Rearrange(choice))) = (program.is_move(op), solution.choices.get(&op.id))
-        else {
+        // A move that makes a store faster is no loss.
+        let is_lost = program.is_move(op) && !solved.widens_a_store(op.id);
+        let (true, Some(Choice::Rearrange(choice))) = (is_lost, solution.choices.get(&op.id)) else {
             continue;
         };
         let way = match (&choice.route, through) {

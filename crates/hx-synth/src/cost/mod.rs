@@ -4,7 +4,7 @@
 pub(crate) mod cycles;
 pub(crate) mod floor;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
@@ -135,18 +135,18 @@ fn moved(
     if global::param_of(program, view).is_none() {
         return 0.0;
     }
-    let bytes = sector_bytes(program, view, at, access.run.width()) * full;
+    let sectors = sector_cycles(program, view, at, (access.run.width(), !access.row.is_load())) * full;
     let cycles = busy * access.row.issue + (all - busy) * target.costs().issue_slot;
-    (bytes / target.costs().global_bytes).max(cycles) + access.row.latency
+    sectors.max(cycles) + access.row.latency
 }
 
-/// Returns the bytes of the sectors that one instruction of a warp touches, if its lanes access `width` elements each at these
-/// coordinates of a view of global memory.
-pub(crate) fn sector_bytes(
+/// Returns the cycles in which the cache delivers or takes the sectors that one instruction of a warp touches, if its lanes access `width`
+/// elements each at these coordinates of a view of global memory.
+pub(crate) fn sector_cycles(
     program: &TileProgram,
     view: &View,
     lanes: impl Iterator<Item = Vec<i64>>,
-    width: i64,
+    (width, is_store): (i64, bool),
 ) -> f64 {
     let target = program.target;
     let Some(param) = global::param_of(program, view) else { return 0.0 };
@@ -155,7 +155,9 @@ pub(crate) fn sector_bytes(
         .iter()
         .map(|s| s.eval(&|symbol| sample(target, symbol)).unwrap_or(SAMPLE_DIM))
         .collect();
-    let mut sectors = BTreeSet::new();
+    let size = i128::from(target.limits.sector_bytes);
+    // The bytes of each sector that lanes access.
+    let mut sectors: BTreeMap<i128, BTreeSet<i128>> = BTreeMap::new();
     for at in lanes {
         // A stride may be any integer, so its product with a coordinate needs more bits than `i64` has.
         let offset: i128 = match &param.block {
@@ -166,11 +168,15 @@ pub(crate) fn sector_bytes(
                 param.offset(&at, &program.facts).eval(&|symbol| sample(target, symbol)).unwrap_or(0).into()
             }
         };
-        let (first, last) = (offset * bits / 8, ((offset + i128::from(width)) * bits + 7) / 8 - 1);
-        let sector = i128::from(target.limits.sector_bytes);
-        sectors.extend(first.div_euclid(sector)..=last.div_euclid(sector));
+        let (first, end) = (offset * bits / 8, ((offset + i128::from(width)) * bits + 7) / 8);
+        for byte in first..end {
+            sectors.entry(byte.div_euclid(size)).or_default().insert(byte);
+        }
     }
-    sectors.len() as f64 * f64::from(target.limits.sector_bytes)
+    let bytes = sectors.len() as f64 * f64::from(target.limits.sector_bytes);
+    let partial = sectors.values().filter(|bytes| (bytes.len() as i128) < size).count();
+    let costs = target.costs();
+    bytes / costs.global_bytes + if is_store { partial as f64 * costs.partial_sector } else { 0.0 }
 }
 
 /// Returns the cycles in which bulk copies bring a tile of `bytes` bytes to a multiprocessor. No thread waits for their latency.

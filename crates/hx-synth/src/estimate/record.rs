@@ -249,7 +249,7 @@ impl Recorder<'_> {
         let lanes = i64::from(threads.min(target.limits.lanes)).min(layout.size());
         let at = (0..lanes).map(|lane| coordinate(layout.eval(lane), &choice.tile));
         let width = choice.memory.mode(1).size();
-        cost::sector_bytes(self.program, memory, at, width) / target.costs().global_bytes
+        cost::sector_cycles(self.program, memory, at, (width, !choice.row.is_load()))
     }
 
     /// Returns the cost of a bulk copy in boxes of `each` elements that `of` blocks of a cluster share equally. One thread issues the

@@ -291,6 +291,7 @@ impl Solver<'_> {
         if still.len() > before {
             best = self.bettered_in_family(best, &still);
         }
+        best = self.with_wide_stores(best, &still)?;
         if (self.cancelled)() {
             return Err(Failure::cancelled());
         }

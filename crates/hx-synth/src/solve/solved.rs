@@ -53,6 +53,11 @@ impl Solved {
         Some((at.at, tensor))
     }
 
+    /// Reports whether an operation moves the source of a store because wider accesses take less time with the move.
+    pub fn widens_a_store(&self, op: OpId) -> bool {
+        self.move_of(op).is_some_and(|(own, _)| self.edits.widened.contains(&own.at))
+    }
+
     /// Returns the source with the rounds and loads, and with the move of [`Solved::moved_before`] as an operation.
     pub fn with_move(&self, source: &TileProgram, op: OpId) -> Option<TileProgram> {
         let (own, _) = self.move_of(op)?;

@@ -14,6 +14,29 @@ use crate::solve::solver::Solver;
 const MOST: usize = 4;
 
 impl Solver<'_> {
+    /// Returns the solution in which narrow stores get rearranged sources where that takes fewer cycles, else `best` itself.
+    ///
+    /// # Errors
+    /// `Cancelled` if the caller cancelled.
+    pub(crate) fn with_wide_stores(&self, mut best: Draft, still: &BTreeSet<OpId>) -> Result<Draft, Failure> {
+        for (op, width) in self.narrow_stores(&best.solution, &best.edits.moves).into_iter().take(MOST) {
+            let moves: Vec<Move> = best.edits.moves.iter().copied().chain([op]).collect();
+            match self.attempt(&moves, still, best.solution.cost.min(self.below)) {
+                Ok((mut draft, _)) => {
+                    let is_wider = width_of(&draft.solution, op.at).is_some_and(|own| own > width);
+                    if is_wider && draft.solution.cost < best.solution.cost {
+                        draft.edits.widened = best.edits.widened.clone();
+                        draft.edits.widened.push(op.at);
+                        best = draft;
+                    }
+                }
+                Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked.failure),
+                Err(_) => {}
+            }
+        }
+        Ok(best)
+    }
+
     /// Returns for each rearrangement that moves nothing in `best` the solution in which it moves values, and for each narrow store
     /// the one that rearranges its source first, if that makes its accesses wider.
     ///
