@@ -166,6 +166,7 @@ fn an_edited_body_solves_that_kernel_alone() {
         expect![[r#"
             body_names × 1
             body_of × 1
+            chosen × 1
             cuda_source × 1
             family_of × 1
             file_items × 1
@@ -224,6 +225,7 @@ fn a_kernel_added_above_is_solved_alone() {
         expect![[r#"
             body_names × 1
             body_of × 1
+            chosen × 1
             cuda_source × 1
             errors_of_file × 1
             family_names × 1
@@ -250,7 +252,6 @@ fn a_kernel_added_above_is_solved_alone() {
             solved × 1
             syntax_diagnostics × 1
             thread_program × 1
-            tile_program × 1
             tune_names × 1
             tune_types × 1
             whole_file × 1
@@ -556,6 +557,7 @@ fn candidates_are_searched_for_once() {
         body_names × 1
         body_of × 1
         candidates × 1
+        chosen × 1
         errors_of_file × 1
         family_names × 1
         family_of × 1

@@ -27,7 +27,9 @@ impl Lowering<'_> {
             StmtKind::Let { pat, ty, value } => self.let_stmt(*pat, *ty, *value),
             StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),
             StmtKind::Expr(expr) => self.eval(*expr).map(|_| ()),
-            StmtKind::For { pat, iterable, stages, body } => self.for_stmt(stmt, (*pat, *iterable, *body), *stages),
+            StmtKind::For { pat, iterable, stages, body } => {
+                self.for_stmt(stmt, (*pat, *iterable, *body), *stages)
+            }
             StmtKind::While { condition, body } => {
                 self.inside("loop", *condition, |lowering| lowering.while_stmt(*condition, *body))
             }
@@ -336,7 +338,10 @@ impl Lowering<'_> {
         let stages = stages.map(|stages| self.stages_of(stages)).transpose()?;
         if let Value::Counter(made) = range {
             if let Some((at, _)) = stages {
-                return self.unsupported(at, "`pipelined` on a loop over a counter, whose next number is not known,");
+                return self.unsupported(
+                    at,
+                    "`pipelined` on a loop over a counter, whose next number is not known,",
+                );
             }
             let parts = (pat, iterable, body);
             return self.drawn_loop(stmt, parts, made);
@@ -379,7 +384,10 @@ impl Lowering<'_> {
             && self.indexes_registers(body, pat)
         {
             if let Some((at, _)) = stages {
-                return self.unsupported(at, "`pipelined` on a loop that is written out, because its counter picks registers,");
+                return self.unsupported(
+                    at,
+                    "`pipelined` on a loop that is written out, because its counter picks registers,",
+                );
             }
             return self.repeated(pat, bounds, body);
         }

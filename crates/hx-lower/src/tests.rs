@@ -25,7 +25,7 @@ use hx_hir::{Kernel, Sound, file_items, reached_errors};
 use hx_target::Target;
 use hx_tile::emit_tile;
 
-use crate::{CtArgs, CtValue, LaunchFacts, lower};
+use crate::{CtArgs, CtValue, Forms, LaunchFacts, lower};
 
 /// Lowers the last kernel of the text with its default arguments and all-16 facts.
 fn check(text: &str, expect: expect_test::Expect) {
@@ -61,7 +61,7 @@ fn text_of(text: &str, args: &[(&str, CtValue)], facts: &LaunchFacts) -> String 
 
 /// Returns the tile program of an instance, or its errors.
 fn program_of(db: &TestDb, kernel: Sound<Kernel<'_>>, args: &CtArgs, facts: &LaunchFacts) -> String {
-    match lower(db, kernel, args, facts, Target::usual()) {
+    match lower(db, kernel, args, facts, (Target::usual(), Forms::PLAIN)) {
         Ok(lowered) => emit_tile(&lowered.program),
         Err(errors) => {
             let diagnostics: Vec<Diagnostic> = errors.iter().filter_map(|e| e.to_diagnostic(db)).collect();
@@ -90,5 +90,5 @@ fn lowered(text: &str) -> bool {
     let (db, file) = TestDb::with_file(text);
     let kernel = file_items(&db, file).kernels().last().expect("the text has a kernel");
     let kernel = Sound::of(&db, kernel).expect("the kernel has no errors");
-    lower(&db, kernel, &CtArgs::default(), &LaunchFacts::all_16(), Target::usual()).is_ok()
+    lower(&db, kernel, &CtArgs::default(), &LaunchFacts::all_16(), (Target::usual(), Forms::PLAIN)).is_ok()
 }

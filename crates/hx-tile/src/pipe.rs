@@ -45,6 +45,12 @@ impl TileProgram {
         pipes + self.sum_barrier_bytes() + COUNTER_BYTES * self.counters.len() as u32
     }
 
+    /// Reports whether an operation is a copy into a stage of a pipeline with [`Pipe::is_drained`].
+    pub fn is_drained(&self, op: &Op) -> bool {
+        let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { return false };
+        self.pipes.get(pipe.0 as usize).is_some_and(|pipe| pipe.is_drained)
+    }
+
     /// Returns the number of blocks that the tile of an operation goes to: those of the cluster along the axis of a copy with
     /// `multicast:`, and 1 for everything else.
     pub fn blocks_of(&self, op: &Op) -> u32 {

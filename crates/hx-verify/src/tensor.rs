@@ -167,14 +167,10 @@ impl Check<'_> {
             if ops.iter().any(|op| crate::used(&op.kind).contains(&one)) {
                 (used, parted) = (true, false);
                 // Copies into the stages of a drained pipeline have arrived where the last stage was waited for.
-                let is_drained = |op: &Op| match op.kind {
-                    OpKind::CopyAsync { signal: Some(pipe), .. } => self.program.pipe(pipe).is_drained,
-                    _ => false,
-                };
                 let arrives = |op: &&Op| {
                     matches!(op.kind, OpKind::CopyAsync { .. } | OpKind::Store { .. })
                         && crate::used(&op.kind).contains(&one)
-                        && !is_drained(op)
+                        && !self.program.is_drained(op)
                 };
                 arriving.extend(ops.iter().copied().filter(arrives));
             }

@@ -36,12 +36,14 @@ family! {
     /// work among all of them. Larger tiles, fewer threads, a role with `each`, or `warps:` of the `gemm` divide it.
     ///
     /// ```hx fails
-    /// kernel product(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [cdiv(m, 16), cdiv(n, 8)] threads 64 {
+    /// kernel power(a: f16[m, 64], b: f16[n, 64], c: mut f32[m, n], rounds: i32) grid [cdiv(m, 16), cdiv(n, 8)] threads 64 {
     ///     let [i, j] = block_idx;
+    ///     let x = load(tile(a, [16, 64])[.., .., i, 0]);
+    ///     let y = load(tile(b, [8, 64])[.., .., j, 0]);
     ///     let acc = register_tensor(f32, [16, 8]);
     ///     fill(acc, 0.0);
-    ///     for p in 0..cdiv(k, 64) {
-    ///         gemm(acc, load(tile(a, [16, 64])[.., .., i, p]), load(tile(b, [8, 64])[.., .., j, p]));
+    ///     for _ in 0..rounds {
+    ///         gemm(acc, x, y);
     ///     }
     ///     copy(acc, tile(c, [16, 8])[.., .., i, j]);
     /// }

@@ -29,7 +29,7 @@ fn steps_of_k_that_no_matrix_instruction_takes_are_told() {
               `gemm(acc, load(a), load(b))`: the layout follows from this `gemm`
               note: `ld.global.b16` runs 96 times a thread here, which is 53% of a block's estimated cycles
               note: the stride `12` of `a` is known to be divisible by 4 only
-              note: 8 B at a time takes 0.97 times the estimated cycles, if you copy `a` to a `shared_tensor`, `sync()`, and `load` from there
+              note: 8 B at a time takes 1.00 times the estimated cycles, if you copy `a` to a `shared_tensor`, `sync()`, and `load` from there
         "#]],
     );
     check(
@@ -38,11 +38,16 @@ fn steps_of_k_that_no_matrix_instruction_takes_are_told() {
             HX0309 `gemm(acc, load(a), load(b))` this product runs on `fma.i32.i8`: no matrix instruction fits it
               note: `mma.m16n8k32.i32.i8` takes 32 steps of K at once, and 24 is not a multiple
               note: `mma.m16n8k16.i32.i8` takes 16 steps of K at once, and 24 is not a multiple
-            HX0306 `load(a)` `a` is read 1 B at a time
+            HX0306 `load(a)` `a_tile_shared` is read 1 B at a time
               `gemm(acc, load(a), load(b))`: the layout follows from this `gemm`
-              note: `ld.global.b8` runs 192 times a thread here, which is 59% of a block's estimated cycles
-              note: the stride `24` of `a` is known to be divisible by 8 only
-              help: copy `a` to a `shared_tensor`, `sync()`, and `load` from there: 8 B accesses, estimated cycles 4501 → 4155
+              note: `ld.shared.b8` runs 96 times a thread here, which is 21% of a block's estimated cycles
+              note: asks for `(32,24):(D,D)`; each thread holds 1 element in a row
+              note: 8 B at a time takes 1.10 times the estimated cycles, if you pin `a_tile_shared_tile` to `((32,4),24):((1,0),32)`
+            HX0306 `load(b)` `b_tile_shared` is read 1 B at a time
+              `gemm(acc, load(a), load(b))`: the layout follows from this `gemm`
+              note: `ld.shared.b8` runs 48 times a thread here, which is 11% of a block's estimated cycles
+              note: asks for `(32,24):(D,D)`; each thread holds 1 element in a row
+              note: 8 B at a time takes 1.07 times the estimated cycles, if you pin `b_tile_shared_tile` to `((4,32),24):((0,1),32)`
         "#]],
     );
 }

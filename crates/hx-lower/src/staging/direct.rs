@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hx_tile::{Base, OpKind, Param, Stmt, TensorId, View};
+use hx_tile::{Base, OpKind, Param, Stmt, Tensor, TensorId, View};
 
 use super::uses::Readers;
 use super::{Load, Loads, is_loop, loads_of};
@@ -28,7 +28,9 @@ impl Lowering<'_> {
         let own: Vec<Load> = loads_of(self, stmts)
             .into_iter()
             .filter(|load| self.is_free(load.tile) && !self.is_packed(load))
-            .filter(|load| readers.feeds_products_only(load.tile) && readers.are_in(load.tile, &stmts[load.at + 1..]))
+            .filter(|load| {
+                readers.feeds_products_only(load.tile) && readers.are_in(load.tile, &stmts[load.at + 1..])
+            })
             .collect();
         if self.forms.loads == Loads::Staged && !own.is_empty() {
             self.stage_own(stmts, &own, readers, again);
@@ -53,7 +55,9 @@ impl Lowering<'_> {
         let mut shared = Vec::new();
         for load in own {
             let like = self.output.tensor(load.tile).clone();
-            let buffer = self.shared_like(&like, None);
+            let name = self.output.unique_name(&format!("{}_shared", like.name));
+            let like = Tensor { binder: None, ..like };
+            let buffer = self.shared_like(&like, name, None);
             let [held, view] =
                 [Base::Register(load.tile), Base::Shared(buffer)].map(|base| View::whole(base, &like.shape));
             self.read_from(stmts, load.tile, &view, readers);

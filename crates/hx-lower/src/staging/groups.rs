@@ -18,7 +18,8 @@ impl Lowering<'_> {
             before.push(self.order(ring, SyncOp::Commit));
         }
         let left = u32::try_from(last - 1).unwrap_or_default();
-        let mut round = vec![self.order(ring, SyncOp::Wait { groups: left }), self.order(ring, SyncOp::Scope)];
+        let mut round =
+            vec![self.order(ring, SyncOp::Wait { groups: left }), self.order(ring, SyncOp::Scope)];
         round.extend(self.filled(ring, &(counter.clone() + Expr::constant(last))));
         round.push(self.order(ring, SyncOp::Commit));
         let stage = self.stage_of(ring, &counter);
@@ -46,10 +47,12 @@ impl Lowering<'_> {
         let mut copies = Vec::new();
         let mut is_empty_behind = true;
         for Ahead { load, ring: buffer } in ring.ahead {
-            let src = with_counter(&load.src, &|symbol| (symbol == counter).then(|| round.clone()), &self.facts);
+            let src =
+                with_counter(&load.src, &|symbol| (symbol == counter).then(|| round.clone()), &self.facts);
             let dst = self.stage_view(*buffer, stage.clone());
             match self.narrow(&src) {
-                None => copies.push(self.op_of(load, OpKind::CopyAsync { src, dst, signal: None, multicast: None })),
+                None => copies
+                    .push(self.op_of(load, OpKind::CopyAsync { src, dst, signal: None, multicast: None })),
                 Some(reason) => {
                     self.notes.add_passed(load.origin, reason);
                     copies.extend(self.through_registers(load, src, dst));

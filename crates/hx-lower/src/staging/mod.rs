@@ -15,7 +15,8 @@ use hx_base::codes;
 use hx_hir::ExprId;
 use hx_index::{Expr, Symbol};
 use hx_tile::{
-    Base, Control, Leaf, Op, OpKind, Origin, Picked, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind, View,
+    Base, Control, Leaf, Op, OpKind, Origin, Picked, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind,
+    View,
 };
 
 use crate::error::{Lower, Place};
@@ -115,8 +116,7 @@ impl Lowering<'_> {
     }
 
     /// Makes a tensor like `like` in shared memory, with `stages` as a further mode if there are any.
-    fn shared_like(&mut self, like: &Tensor, stages: Option<i64>) -> TensorId {
-        let name = self.output.unique_name(&format!("{}_{}", like.name, if stages.is_some() { "ring" } else { "shared" }));
+    fn shared_like(&mut self, like: &Tensor, name: String, stages: Option<i64>) -> TensorId {
         let shape = like.shape.iter().copied().chain(stages).collect();
         let kind = TensorKind::Shared { pinned: None };
         self.output.push_tensor(Tensor { name, shape, kind, ..like.clone() })
@@ -145,7 +145,10 @@ impl Lowering<'_> {
         let tile = self.register_like(&like, &like.name);
         self.output.pass(tile);
         let held = View::whole(Base::Register(tile), &like.shape);
-        [self.op_of(load, OpKind::Copy { src, dst: held.clone() }), self.op_of(load, OpKind::Copy { src: held, dst })]
+        [
+            self.op_of(load, OpKind::Copy { src, dst: held.clone() }),
+            self.op_of(load, OpKind::Copy { src: held, dst }),
+        ]
     }
 }
 

@@ -33,14 +33,22 @@ impl Lowering<'_> {
         let is_whole = |expr: &Expr| self.facts.divides(unit, expr);
         let others = param.stride.iter().enumerate().filter(|(dim, _)| *dim != along);
         if let Some((_, stride)) = others.into_iter().find(|(_, stride)| !is_whole(stride)) {
-            return Some(format!("the stride `{stride}` of `{}` is no multiple of 4 B for certain", param.name));
+            return Some(format!(
+                "the stride `{stride}` of `{}` is no multiple of 4 B for certain",
+                param.name
+            ));
         }
         if !is_whole(&src.offsets[along]) {
-            return Some(format!("the tile of `{}` begins at `{}`, no multiple of 4 B for certain", param.name, src.offsets[along]));
+            return Some(format!(
+                "the tile of `{}` begins at `{}`, no multiple of 4 B for certain",
+                param.name, src.offsets[along]
+            ));
         }
-        if !is_whole(&param.shape[along]) || src.ends.iter().any(|(dim, end)| *dim == along && !is_whole(end)) {
+        if !is_whole(&param.shape[along]) || src.ends.iter().any(|(dim, end)| *dim == along && !is_whole(end))
+        {
             return Some(format!("a row of `{}` ends at no multiple of 4 B for certain", param.name));
         }
-        (i64::from(param.align) % 4 != 0).then(|| format!("`{}` begins at a multiple of {} B", param.name, param.align))
+        (i64::from(param.align) % 4 != 0)
+            .then(|| format!("`{}` begins at a multiple of {} B", param.name, param.align))
     }
 }

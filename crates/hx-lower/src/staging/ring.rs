@@ -5,7 +5,9 @@
 use hx_base::codes;
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Mode;
-use hx_tile::{Base, Control, Leaf, Op, OpKind, Origin, Picked, Rounds, ScopeId, Stmt, SyncOp, TensorId, View};
+use hx_tile::{
+    Base, Control, Leaf, Op, OpKind, Origin, Picked, Rounds, ScopeId, Stmt, SyncOp, TensorId, View,
+};
 
 use super::uses::Readers;
 use super::{Load, Pipelined, Rings, each_expr, each_stmt, loads_of};
@@ -40,12 +42,12 @@ impl Lowering<'_> {
         readers: &Readers,
         again: bool,
     ) {
-        let is_it = |stmt: &Stmt| {
-            matches!(stmt, Stmt::Control(Control::For { var, .. }) if *var == pipelined.counter)
-        };
+        let is_it = |stmt: &Stmt| matches!(stmt, Stmt::Control(Control::For { var, .. }) if *var == pipelined.counter);
         if let Some(at) = stmts.iter().position(is_it) {
             let mut own = stmts.remove(at);
-            if let Stmt::Control(Control::For { rounds: Rounds::Range { start, end, .. }, body, .. }) = &mut own {
+            if let Stmt::Control(Control::For { rounds: Rounds::Range { start, end, .. }, body, .. }) =
+                &mut own
+            {
                 let range = (start.clone(), end.clone());
                 let (before, behind) = self.in_stages(body, range, pipelined, readers, again);
                 let all = before.into_iter().chain([own]).chain(behind);
@@ -77,7 +79,13 @@ impl Lowering<'_> {
         let mut ahead = Vec::new();
         for load in loads {
             let like = self.output.tensor(load.tile).clone();
-            let ring = self.shared_like(&like, Some(pipelined.stages));
+            let is_replaced = readers.feeds_products_only(load.tile);
+            let name = if is_replaced {
+                like.name.clone()
+            } else {
+                self.output.unique_name(&format!("{}_ring", like.name))
+            };
+            let ring = self.shared_like(&like, name, Some(pipelined.stages));
             ahead.push(Ahead { load, ring });
         }
         let ring = Ring { pipelined, range, at, again, ahead: &ahead, readers };
@@ -131,14 +139,19 @@ impl Lowering<'_> {
     /// Returns the loads of a body that can be made ahead. The others are remarked on; if there are only others, they are an error.
     fn ahead(&mut self, body: &[Stmt], pipelined: &Pipelined) -> Vec<Load> {
         let has_groups = |op: &Op| {
-            matches!(op.kind, OpKind::Sync(SyncOp::Commit | SyncOp::Wait { .. }) | OpKind::CopyAsync { signal: None, .. })
+            matches!(
+                op.kind,
+                OpKind::Sync(SyncOp::Commit | SyncOp::Wait { .. }) | OpKind::CopyAsync { signal: None, .. }
+            )
         };
         let mut groups = false;
         each_stmt(body, &mut |stmt| groups |= stmt.op().is_some_and(has_groups));
         if groups {
             let message = "found `pipelined` on a loop whose body has groups of asynchronous copies";
             let error = LowerError::new(&codes::NOTHING_AHEAD, pipelined.place.clone(), message);
-            self.report(error.help("`pipelined` forms groups of its own: `load` the tiles, or write the whole ring by hand"));
+            self.report(error.help(
+                "`pipelined` forms groups of its own: `load` the tiles, or write the whole ring by hand",
+            ));
             return Vec::new();
         }
         let mut ahead = Vec::new();
@@ -172,12 +185,15 @@ impl Lowering<'_> {
         let mut changed = Vec::new();
         let (mut is_written, mut is_awaited) = (false, false);
         each_stmt(body, &mut |stmt| match stmt {
-            Stmt::Leaf(Leaf::Assign { var, .. } | Leaf::AssignNumber { var, .. }) => changed.push(var.clone()),
+            Stmt::Leaf(Leaf::Assign { var, .. } | Leaf::AssignNumber { var, .. }) => {
+                changed.push(var.clone())
+            }
             Stmt::Leaf(Leaf::Op(op)) => {
                 let description = op.kind.description();
-                is_written |= description.accesses.iter().any(|access| {
-                    access.base() == load.src.base && access.mode != Mode::Read
-                });
+                is_written |= description
+                    .accesses
+                    .iter()
+                    .any(|access| access.base() == load.src.base && access.mode != Mode::Read);
                 is_awaited |= match &op.kind {
                     OpKind::Atomic(atomic) => atomic.order.acquires(),
                     OpKind::Sync(SyncOp::WaitPrevious) => true,
@@ -195,7 +211,8 @@ impl Lowering<'_> {
         let mut made = None;
         each_expr(&load.src, &mut |expr| {
             for symbol in expr.symbols() {
-                let is_inside = matches!(&symbol, Symbol::Var(_, number) if *number >= pipelined.first_inside);
+                let is_inside =
+                    matches!(&symbol, Symbol::Var(_, number) if *number >= pipelined.first_inside);
                 if symbol != pipelined.counter && (is_inside || changed.contains(&symbol)) {
                     made.get_or_insert(symbol);
                 }

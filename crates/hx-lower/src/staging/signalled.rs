@@ -75,9 +75,11 @@ impl Lowering<'_> {
         let stage = self.stage_symbol(ring);
         let mut copies = vec![self.order(ring, SyncOp::Acquire { pipe, var: stage.clone() })];
         for Ahead { load, ring: buffer } in ring.ahead {
-            let src = with_counter(&load.src, &|symbol| (symbol == counter).then(|| round.clone()), &self.facts);
+            let src =
+                with_counter(&load.src, &|symbol| (symbol == counter).then(|| round.clone()), &self.facts);
             let dst = self.stage_view(*buffer, Expr::symbol(stage.clone()));
-            copies.push(self.op_of(load, OpKind::CopyAsync { src, dst, signal: Some(pipe), multicast: None }));
+            copies
+                .push(self.op_of(load, OpKind::CopyAsync { src, dst, signal: Some(pipe), multicast: None }));
         }
         copies
     }

@@ -7,7 +7,7 @@ use hx_hir::{Sound, file_items};
 use hx_target::Target;
 
 use super::{check, lowered};
-use crate::{CtArgs, LaunchFacts, lower};
+use crate::{CtArgs, Forms, LaunchFacts, lower};
 
 /// Returns a kernel whose thread count is the expression `threads`, preceded by `items`.
 fn with_threads(items: &str, threads: &str) -> String {
@@ -36,7 +36,10 @@ fn twice_the_constants_are_twice_the_work() {
         let kernel = Sound::of(&db, kernel).expect("the kernel has no errors");
         db.log.take();
         db.log.take_checks();
-        assert!(lower(&db, kernel, &CtArgs::default(), &LaunchFacts::all_16(), Target::usual()).is_ok());
+        assert!(
+            lower(&db, kernel, &CtArgs::default(), &LaunchFacts::all_16(), (Target::usual(), Forms::PLAIN))
+                .is_ok()
+        );
         [db.log.take().len(), db.log.take_checks()]
     };
     for (half, whole) in work(400).into_iter().zip(work(800)) {

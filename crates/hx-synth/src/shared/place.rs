@@ -63,11 +63,7 @@ fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
     };
     // No statement of the body tells when a barrier in memory has completed or the last store has read, so the buffer stays
     // in use to the end, unless its pipeline is known to be drained.
-    let is_lasting = |op: &Op| match op.kind {
-        OpKind::CopyAsync { signal: Some(pipe), .. } => !program.pipe(pipe).is_drained,
-        _ => true,
-    };
-    let signalled = pending(Completion::Barrier).filter(|(_, op)| is_lasting(op));
+    let signalled = pending(Completion::Barrier).filter(|(_, op)| !program.is_drained(op));
     if signalled.chain(pending(Completion::StoreRead)).next().is_some() {
         return Some((first, usize::MAX));
     }
