@@ -27,9 +27,10 @@ mod walk;
 use hx_dtype::{AtomicOp, Operator};
 use hx_index::Symbol;
 use hx_lower::{LaunchFacts, Lowered};
-use hx_tile::OpId;
+use hx_tile::{OpId, Origin};
 
-use crate::{Db, Instance, solved, tile_program};
+use crate::stages::as_written;
+use crate::{Db, Instance, solved};
 
 pub(crate) use self::number::{Number, literal};
 pub(crate) use self::region::{Region, along, axis_of};
@@ -91,8 +92,8 @@ pub struct TookPart {
     pub place: String,
     /// The value with which it took part, if that is known.
     pub value: Option<String>,
-    /// The operation that combined it with elements.
-    pub op: OpId,
+    /// The origin of the operation that combined it with elements.
+    pub origin: Origin,
     /// The number of its elements, if it is known without data.
     pub count: Option<u64>,
 }
@@ -105,21 +106,27 @@ pub fn took_part(
     stored: OpId,
     env: &dyn Fn(&Symbol) -> Option<i64>,
 ) -> Vec<TookPart> {
-    let (Ok(lowered), Ok(solved)) = (tile_program(db, instance), solved(db, instance)) else {
+    let (Ok(written), Ok(solved)) = (as_written(db, instance), solved(db, instance)) else {
         return Vec::new();
     };
-    let program = &lowered.program;
-    let stored = solved.program.source_op(stored);
+    // The operations of both programs have the same origins.
+    let program = &written.program;
+    let Some(origin) = solved.program.op(solved.program.source_op(stored)).map(|op| op.origin) else {
+        return Vec::new();
+    };
+    let stores = program.ops(1.0).into_iter().map(|(op, _)| op).filter(|op| op.origin == origin);
+    let Some(stored) = stores.map(|op| op.id).last() else { return Vec::new() };
     let mixtures = of_form::followed(db, instance.form(db)).mixtures.iter();
     let mut found: Vec<TookPart> = Vec::new();
     for mixture in mixtures.filter(|mixture| count::leads_to(program, mixture.op, stored)) {
         let count = mixture.count(program, env);
-        let known = found.iter().any(|known| known.op == mixture.op);
+        let Some(origin) = program.op(mixture.op).map(|op| op.origin) else { continue };
+        let known = found.iter().any(|known| known.origin == origin);
         if count == Some(0) || known {
             continue;
         }
         let value = mixture.value.shown();
-        found.push(TookPart { place: mixture.edge.place(program), value, op: mixture.op, count });
+        found.push(TookPart { place: mixture.edge.place(program), value, origin, count });
     }
     found
 }
@@ -138,7 +145,7 @@ pub(crate) fn padded_program<'db>(
     let weakest = instance
         .with_facts(db, LaunchFacts { units: instance.facts(db).units.clone(), ..LaunchFacts::none() });
     let with = |instance: Instance<'db>| {
-        let lowered = tile_program(db, instance).as_ref().ok()?;
+        let lowered = as_written(db, instance).as_ref().ok()?;
         Some((lowered, of_form::followed(db, instance.form(db))))
     };
     with(weakest).or_else(|| with(instance))
@@ -147,11 +154,11 @@ pub(crate) fn padded_program<'db>(
 mod of_form {
     use super::{Db, Followed, follow};
     use crate::instance::Form;
-    use crate::stages::program_of_form;
+    use crate::stages::written_form;
 
     /// Follows the program of a form once.
     #[salsa::tracked]
     pub(super) fn followed<'db>(db: &'db dyn Db, form: Form<'db>) -> Followed {
-        program_of_form(db, form).as_ref().map(follow).unwrap_or_default()
+        written_form(db, form).as_ref().map(follow).unwrap_or_default()
     }
 }

@@ -49,6 +49,20 @@ pub(crate) fn program_of_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Res
     of_form::tile_program(db, form)
 }
 
+/// Returns the tile program of an instance with the loads that the text says, where [`tile_program`] may stage them. What a value is does
+/// not depend on the way that it takes.
+///
+/// # Errors
+/// As for [`tile_program`].
+pub(crate) fn as_written<'db>(db: &'db dyn Db, instance: Instance<'db>) -> &'db Result<Lowered, Stop> {
+    of_form::as_written(db, instance.form(db))
+}
+
+/// As [`as_written`], for a form.
+pub(crate) fn written_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Result<Lowered, Stop> {
+    of_form::as_written(db, form)
+}
+
 /// The tile program of a form, and its solution if choosing the form of its loads took one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chosen {
@@ -107,20 +121,34 @@ mod of_form {
         chosen(db, form).as_ref().map(|chosen| chosen.lowered.clone()).map_err(Stop::clone)
     }
 
+    #[salsa::tracked]
+    pub(super) fn as_written<'db>(db: &'db dyn Db, form: Form<'db>) -> Result<Lowered, Stop> {
+        let chosen = chosen(db, form).as_ref().map_err(Stop::clone)?;
+        if !chosen.lowered.sources.rings && !chosen.lowered.sources.stageable {
+            return Ok(chosen.lowered.clone());
+        }
+        lowered(db, form, Forms { loads: Loads::Direct, rings: Rings::Unstaged }).map_err(Stop::Program)
+    }
+
     /// Lowers a form once: instances that differ only in their candidate share the result.
     #[salsa::tracked]
     pub(super) fn chosen<'db>(db: &'db dyn Db, form: Form<'db>) -> Result<Chosen, Stop> {
-        let kernel = Sound::of(db, form.kernel(db)).ok_or(Stop::Unsound)?;
-        if form.functions(db).any(|function| Sound::of(db, function).is_none()) {
+        if Sound::of(db, form.kernel(db)).is_none()
+            || form.functions(db).any(|function| Sound::of(db, function).is_none())
+        {
             return Err(Stop::Unsound);
         }
-        let (args, facts, target) = (form.args(db), form.facts(db), form.target(db));
         let poll = || {
             db.unwind_if_revision_cancelled();
             false
         };
-        let lower = |forms| hx_lower::lower(db, kernel, args, facts, (target, forms));
-        best_forms(&lower, &poll).map_err(Stop::Program)
+        best_forms(&|forms| lowered(db, form, forms), &poll).map_err(Stop::Program)
+    }
+
+    /// Lowers a form whose kernel and functions have no errors.
+    fn lowered<'db>(db: &'db dyn Db, form: Form<'db>, forms: Forms) -> Result<Lowered, Vec<LowerError>> {
+        let Some(kernel) = Sound::of(db, form.kernel(db)) else { return Err(Vec::new()) };
+        hx_lower::lower(db, kernel, form.args(db), form.facts(db), (form.target(db), forms))
     }
 }
 

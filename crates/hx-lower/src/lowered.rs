@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hx_index::Expr;
-use hx_tile::{Origin, ParamId, TileProgram};
+use hx_tile::{Op, OpKind, Origin, ParamId, TileProgram};
 
 use crate::instance::CtArgs;
 use crate::origins::OriginPlace;
@@ -39,6 +39,19 @@ pub struct Sources {
     pub view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// The lengths of parts of global tensors, `end - first` of `x[first..end]`, that nothing proves to be at least 0.
     pub parts: BTreeSet<Expr>,
+}
+
+impl Lowered {
+    /// Reports whether lowering added an operation that orders others, which the text does not name: it has the origin of what it was added
+    /// for.
+    pub fn is_added(&self, op: &Op) -> bool {
+        let OpKind::Sync(sync) = &op.kind else { return false };
+        let is_other = |other: &Op| match &other.kind {
+            OpKind::Sync(of) => std::mem::discriminant(of) != std::mem::discriminant(sync),
+            _ => true,
+        };
+        self.program.ops(1.0).into_iter().any(|(other, _)| other.origin == op.origin && is_other(other))
+    }
 }
 
 impl Sources {

@@ -331,6 +331,9 @@ pub(super) fn lines_before(places: &Places<'_>, stmt: TextRange, calls: &[String
 }
 
 fn idle(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> {
+    if lowered.is_added(lowered.program.op(op)?) {
+        return None;
+    }
     let (file, range) = places.op(lowered, op)?;
     let found = Diagnostic::new(&codes::IDLE_BARRIER, file, range, "this barrier orders nothing");
     let found =
@@ -339,7 +342,8 @@ fn idle(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> 
 }
 
 fn idle_wait(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> {
-    let OpKind::Sync(SyncOp::Wait { groups }) = lowered.program.op(op)?.kind else { return None };
+    let waits = lowered.program.op(op).filter(|op| !lowered.is_added(op))?;
+    let OpKind::Sync(SyncOp::Wait { groups }) = waits.kind else { return None };
     let (file, range) = places.op(lowered, op)?;
     let note = match groups {
         0 => "no group of copies is ever in flight here".to_owned(),

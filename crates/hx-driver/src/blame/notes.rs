@@ -8,7 +8,7 @@ use hx_index::Symbol;
 use hx_launch::stored_tensor;
 use hx_sim::Wrote;
 
-use hx_tile::{OpId, TensorId};
+use hx_tile::{Origin, TensorId};
 
 use super::account::{Account, show_region};
 use super::traits;
@@ -83,16 +83,15 @@ impl Account<'_> {
                 None => "padding".to_owned(),
             };
             let value = found.value.as_ref().map(|value| format!(", as {value}")).unwrap_or_default();
-            let by = self.text(found.op).map(|text| format!(" in `{text}`")).unwrap_or_default();
+            let by = self.text(found.origin).map(|text| format!(" in `{text}`")).unwrap_or_default();
             format!("{elements} {} took part in {}{by}{value}", found.place, self.compared())
         };
         found.iter().map(note).collect()
     }
 
-    /// Returns the source text of an operation, on one line; `None` if the source has no place for it.
-    fn text(&self, op: OpId) -> Option<String> {
+    /// Returns the source text of an origin, on one line; `None` if the source has no place for it.
+    fn text(&self, origin: Origin) -> Option<String> {
         let lowered = tile_program(self.db, self.seen.instance).as_ref().ok()?;
-        let origin = lowered.program.op(op)?.origin;
         let (file, range) = lowered.sources.origins.get(origin.0 as usize)?.place.range(self.db)?;
         let text = file.text(self.db).get(std::ops::Range::<usize>::from(range))?;
         Some(text.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hx_tile::{Base, OpKind, Param, Stmt, Tensor, TensorId, View};
+use hx_tile::{Base, OpKind, Param, Stmt, SyncOp, Tensor, TensorId, View};
 
 use super::uses::Readers;
 use super::{Load, Loads, is_loop, loads_of};
@@ -64,19 +64,41 @@ impl Lowering<'_> {
             stores.insert(load.at, self.op_of(load, OpKind::Copy { src: held, dst: view }));
             shared.push(buffer);
         }
-        // Another pass through these statements may still read the buffers.
-        let mut is_read = again;
-        let mut waiting = Vec::new();
+        let (mut groups, mut waiting): (Vec<usize>, Vec<Stmt>) = Default::default();
         for (at, stmt) in std::mem::take(stmts).into_iter().enumerate() {
             if !waiting.is_empty() && reads(&stmt, &shared) {
-                if std::mem::take(&mut is_read) {
-                    stmts.push(self.barrier(&own[0]));
-                }
+                groups.push(stmts.len());
                 stmts.append(&mut waiting);
                 stmts.push(self.barrier(&own[0]));
             }
             stmts.push(stmt);
             waiting.extend(stores.remove(&at));
+        }
+        if again {
+            self.part_rounds(stmts, &groups, &own[0]);
+        }
+    }
+
+    /// Parts the stores of buffers, which begin at these places, from the reads in the round before, where no barrier does so.
+    fn part_rounds(&mut self, stmts: &mut Vec<Stmt>, groups: &[usize], load: &Load) {
+        let is_barrier = |stmt: &Stmt| match stmt.op() {
+            Some(op) => op.kind == OpKind::Sync(SyncOp::Scope) && op.scope == load.scope,
+            None => false,
+        };
+        let mut added = 0;
+        for first in groups {
+            let first = first + added;
+            let stores = stmts[first..].iter().map_while(|stmt| match stmt.op().map(|op| &op.kind) {
+                Some(OpKind::Copy { dst, .. }) => dst.base.shared(),
+                _ => None,
+            });
+            let buffers: Vec<TensorId> = stores.collect();
+            let last = stmts.iter().rposition(|stmt| reads(stmt, &buffers)).unwrap_or(first);
+            let between = stmts[last..].iter().chain(&stmts[..first]);
+            if !between.into_iter().any(is_barrier) {
+                stmts.insert(first, self.barrier(load));
+                added += 1;
+            }
         }
     }
 }

@@ -40,6 +40,8 @@ pub enum Rings {
     Signalled,
     /// By groups of asynchronous copies.
     Groups,
+    /// Not at all: each round makes its own loads.
+    Unstaged,
 }
 
 /// The forms that lowering gives to loads.
@@ -99,9 +101,11 @@ impl Lowering<'_> {
     pub(crate) fn stage_loads(&mut self) {
         let mut body = self.output.take_body();
         let has_rings = !self.pipelined.is_empty();
-        for pipelined in std::mem::take(&mut self.pipelined) {
+        let pipelined = std::mem::take(&mut self.pipelined);
+        let staged = if self.forms.rings == Rings::Unstaged { &[][..] } else { &pipelined };
+        for pipelined in staged {
             let readers = uses::Readers::of(&body);
-            self.read_ahead(&mut body, &pipelined, &readers, false);
+            self.read_ahead(&mut body, pipelined, &readers, false);
         }
         if self.stage_directly(&mut body) {
             self.notes.add_stageable();

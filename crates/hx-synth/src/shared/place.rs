@@ -2,7 +2,7 @@
 //! access to the first is still pending at the barrier.
 
 use hx_target::Limits;
-use hx_tile::{Completion, Leaf, Op, OpKind, Order, ScopeId, Stmt, TensorId, TileProgram};
+use hx_tile::{Completion, Leaf, Op, Order, ScopeId, Stmt, TensorId, TileProgram};
 
 /// Returns the least alignment of a buffer, in bytes: a line of all banks, so that conflicts can be counted from the buffer's
 /// start.
