@@ -16,7 +16,7 @@
 
 /** Words that are keywords in some places and names in all others. */
 const CONTEXTUAL = [
-  'baseline', 'bytes', 'cluster', 'consumer', 'each', 'flops', 'forall', 'global', 'grid', 'measure', 'producer', 'register',
+  'baseline', 'bytes', 'cluster', 'consumer', 'each', 'flops', 'forall', 'global', 'grid', 'measure', 'pipelined', 'producer', 'register',
   'registers', 'shared', 'step', 'swizzle', 'threads', 'tune',
 ];
 
@@ -385,8 +385,11 @@ module.exports = grammar({
         field('pattern', $.pattern),
         'in',
         field('iterable', $._expr_header),
+        optional($.pipelined_clause),
         field('body', $.block),
       ),
+
+    pipelined_clause: ($) => seq('pipelined', '(', field('stages', $._expr), ')'),
 
     while_stmt: ($) =>
       seq(repeat($.attribute), 'while', field('condition', $._expr_header), field('body', $.block)),

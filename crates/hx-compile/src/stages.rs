@@ -58,6 +58,12 @@ pub(crate) fn as_written<'db>(db: &'db dyn Db, instance: Instance<'db>) -> &'db 
     of_form::as_written(db, instance.form(db))
 }
 
+/// Returns the program of an instance as if loops that load for products only had `pipelined(3)`, with its solution. `None` if there is no such
+/// loop, or no solution.
+pub(crate) fn offered<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<&'db Chosen> {
+    of_form::offered(db, instance.form(db)).as_ref()
+}
+
 /// As [`as_written`], for a form.
 pub(crate) fn written_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Result<Lowered, Stop> {
     of_form::as_written(db, form)
@@ -103,7 +109,7 @@ pub(crate) fn best_forms(
     if !direct.lowered.sources.stageable {
         return Ok(direct);
     }
-    let lowered = lower(Forms { loads: Loads::Staged, rings })?;
+    let lowered = lower(Forms { loads: Loads::Staged, rings, offers: false })?;
     let staged = solve(&lowered);
     direct.solved = direct.solved.take().or_else(|| solve(&direct.lowered));
     let cycles = |solved: &Solved| hx_synth::compared(&solved.program, &solved.solution);
@@ -127,7 +133,25 @@ mod of_form {
         if !chosen.lowered.sources.rings && !chosen.lowered.sources.stageable {
             return Ok(chosen.lowered.clone());
         }
-        lowered(db, form, Forms { loads: Loads::Direct, rings: Rings::Unstaged }).map_err(Stop::Program)
+        lowered(db, form, Forms { rings: Rings::Unstaged, ..Forms::PLAIN }).map_err(Stop::Program)
+    }
+
+    #[salsa::tracked]
+    pub(super) fn offered<'db>(db: &'db dyn Db, form: Form<'db>) -> Option<Chosen> {
+        chosen(db, form).as_ref().ok().filter(|chosen| chosen.lowered.sources.stageable)?;
+        let poll = || {
+            db.unwind_if_revision_cancelled();
+            false
+        };
+        let offering = |forms: Forms| lowered(db, form, Forms { offers: true, ..forms });
+        if offering(Forms::PLAIN).ok()?.sources.offered.is_empty() {
+            return None;
+        }
+        let mut found = best_forms(&offering, &poll).ok()?;
+        if found.solved.is_none() && needs::check(&found.lowered.program).is_ok() {
+            found.solved = hx_synth::solve(&found.lowered.program, &poll).ok();
+        }
+        found.solved.is_some().then_some(found)
     }
 
     /// Lowers a form once: instances that differ only in their candidate share the result.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hx_index::Expr;
 use hx_tile::{Op, OpKind, Origin, ParamId, TileProgram};
 
+use crate::error::Place;
 use crate::instance::CtArgs;
 use crate::origins::OriginPlace;
 use crate::view_call::ViewCall;
@@ -35,6 +36,8 @@ pub struct Sources {
     pub stageable: bool,
     /// Whether [`Rings`](crate::Rings) makes a difference: a loop has `pipelined`.
     pub rings: bool,
+    /// The ranges of the loops that were lowered as if they had `pipelined(3)`; none unless [`Forms::offers`](crate::Forms::offers).
+    pub offered: Vec<Place>,
     /// The calls that made the views of global memory, by the origin of the operation that reads a view, and by its parameter.
     pub view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// The lengths of parts of global tensors, `end - first` of `x[first..end]`, that nothing proves to be at least 0.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hx_index::Expr;
 use hx_tile::{Base, OpKind, Origin, ParamId, TileProgram};
 
+use crate::error::Place;
 use crate::instance::CtArgs;
 use crate::lowered::{Lowered, Sources};
 use crate::origins::OriginPlace;
@@ -25,6 +26,8 @@ pub(crate) struct Notes {
     stageable: bool,
     /// See [`Sources::rings`].
     rings: bool,
+    /// See [`Sources::offered`].
+    offered: Vec<Place>,
     /// See [`Sources::view_calls`].
     view_calls: BTreeMap<Origin, Vec<(ParamId, ViewCall)>>,
     /// See [`Sources::parts`].
@@ -59,6 +62,11 @@ impl Notes {
         self.rings = true;
     }
 
+    /// Records the range of a loop that was lowered as if it had `pipelined`.
+    pub(crate) fn add_offered(&mut self, at: Place) {
+        self.offered.push(at);
+    }
+
     /// Records the length of a part of a global tensor that nothing proves to be at least 0.
     pub(crate) fn add_part(&mut self, length: Expr) {
         self.parts.insert(length);
@@ -91,8 +99,8 @@ impl Notes {
 
     /// Returns a program with these remarks.
     pub(crate) fn beside(self, program: TileProgram, origins: Vec<OriginPlace>, args: CtArgs) -> Lowered {
-        let Notes { unboxed, late, passed, stageable, rings, view_calls, parts, views: _ } = self;
-        let sources = Sources { origins, args, unboxed, late, passed, stageable, rings, view_calls, parts };
+        let Notes { unboxed, late, passed, stageable, rings, offered, view_calls, parts, views: _ } = self;
+        let sources = Sources { origins, args, unboxed, late, passed, stageable, rings, offered, view_calls, parts };
         Lowered { program: Arc::new(program), sources: Arc::new(sources) }
     }
 }

@@ -401,8 +401,8 @@ impl Lowering<'_> {
         let first_inside = self.output.numbers_made();
         let var = self.counter(pat, &start, &end);
         let (result, stmts) = self.rounds(pat, &var, body);
-        if let Some(stages) = stages.filter(|_| !stmts.is_empty()) {
-            self.pipelines(&var, stages, first_inside);
+        if !stmts.is_empty() {
+            self.pipelines(&var, iterable, stages, first_inside);
         }
         if !stmts.is_empty() {
             self.output.push(Stmt::Control(Control::For {

@@ -96,4 +96,49 @@ family! {
     /// other works. The note names the resource that leaves no room for a second block, and a value of a parameter with which the
     /// estimate is lower.
     LOW_RESIDENCY = "HX0705", "low-residency", Performance, "a multiprocessor holds one block where two are faster";
+
+    /// A loop with `pipelined` makes a load in its own round, so the threads wait for global memory there, although other loads of the loop
+    /// are made ahead. The note says why: the place of the tile is known only in its round, the loop writes the tensor, or no asynchronous
+    /// copy moves the tile.
+    ///
+    /// ```hx fails
+    /// kernel picked_sums(x: f32[m, 128], w: f32[t, 128], at: i32[t], y: mut f32[128]) grid [1] threads 128 {
+    ///     let sum_of_rows = register_tensor(f32, [1, 128]);
+    ///     fill(sum_of_rows, 0.0);
+    ///     for i in 0..t pipelined(3) {
+    ///         let row = at[i];
+    ///         sum_of_rows = sum_of_rows + load(tile(x, [1, 128])[.., .., row, 0]) * load(tile(w, [1, 128])[.., .., i, 0]);
+    ///     }
+    ///     copy(sum(sum_of_rows, axis: 0)[0, ..], y);
+    /// }
+    /// ```
+    LATE_LOAD = "HX0706", "late-load", Performance, "a load of a loop that reads ahead waits in its round";
+
+    /// The threads wait for the loads of every round before they multiply. A loop with `pipelined(n)` makes them `n - 1` rounds ahead, so that
+    /// they are in flight while the products run.
+    ///
+    /// ```hx fails
+    /// kernel product(a: f16[m, k], b: f16[n, k], c: mut f16[m, n]) grid [cdiv(m, 64), cdiv(n, 64)] threads 128 {
+    ///     let [i, j] = block_idx;
+    ///     let acc = register_tensor(f32, [64, 64]);
+    ///     fill(acc, 0.0);
+    ///     for p in 0..cdiv(k, 64) {
+    ///         gemm(acc, load(tile(a, [64, 64])[.., .., i, p]), load(tile(b, [64, 64])[.., .., j, p]));
+    ///     }
+    ///     copy(cast(acc, f16), tile(c, [64, 64])[.., .., i, j]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel product(a: f16[m, k], b: f16[n, k], c: mut f16[m, n]) grid [cdiv(m, 64), cdiv(n, 64)] threads 128 {
+    ///     let [i, j] = block_idx;
+    ///     let acc = register_tensor(f32, [64, 64]);
+    ///     fill(acc, 0.0);
+    ///     for p in 0..cdiv(k, 64) pipelined(3) {
+    ///         gemm(acc, load(tile(a, [64, 64])[.., .., i, p]), load(tile(b, [64, 64])[.., .., j, p]));
+    ///     }
+    ///     copy(cast(acc, f16), tile(c, [64, 64])[.., .., i, j]);
+    /// }
+    /// ```
+    WAITING_LOOP = "HX0707", "waiting-loop", Performance, "a loop of products waits for its loads in every round";
 }

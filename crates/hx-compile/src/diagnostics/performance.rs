@@ -9,9 +9,11 @@ mod accesses;
 mod arithmetic;
 mod barriers;
 mod buffers;
+mod late;
 mod products;
 mod repeated;
 mod residency;
+mod waiting;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +38,8 @@ pub(super) fn notes(places: &Places<'_>, lowered: &Lowered, solved: &Solved) -> 
     found.extend(arithmetic::slow(&context));
     found.extend(barriers::in_loops(&context));
     found.extend(residency::low(&context));
+    found.extend(late::loads(&context));
+    found.extend(waiting::loops(&context));
     found
 }
 

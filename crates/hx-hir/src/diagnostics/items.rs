@@ -17,6 +17,7 @@ use crate::{
 
 pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     statement_attributes(at, out);
+    rings_on_the_host(at, out);
     item_attributes(at, out);
     unused_locals(at, out);
     unused_mut(at, out);
@@ -47,6 +48,19 @@ fn statement_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
                 let message = format!("found `#[{}]` on a statement that is no `for`", attr.name);
                 out.push(at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, at.absolute(Some(*range)), message));
             }
+        }
+    }
+}
+
+/// Reports `pipelined` in code of the host, which makes no loads.
+fn rings_on_the_host(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
+    if matches!(at.item, Item::Kernel(_) | Item::Function(_)) {
+        return;
+    }
+    for stmt in body_of(at.db, at.item).store.stmts.values() {
+        if let StmtKind::For { stages: Some(stages), .. } = stmt.kind {
+            let message = "found `pipelined` on a loop of the host: only a kernel loads tiles ahead";
+            out.push(at.diagnostic(&codes::MISPLACED_CONSTRUCT, at.expr(stages), message));
         }
     }
 }

@@ -49,11 +49,13 @@ pub enum Rings {
 pub struct Forms {
     pub loads: Loads,
     pub rings: Rings,
+    /// Lowers loops whose loads only products read as if they had `pipelined(3)`: [`Sources::offered`](crate::Sources::offered).
+    pub offers: bool,
 }
 
 impl Forms {
     /// What every target has: loads to registers, and groups of copies.
-    pub const PLAIN: Forms = Forms { loads: Loads::Direct, rings: Rings::Groups };
+    pub const PLAIN: Forms = Forms { loads: Loads::Direct, rings: Rings::Groups, offers: false };
 }
 
 /// A loop with `pipelined(n)`.
@@ -65,6 +67,8 @@ pub(crate) struct Pipelined {
     origin: Origin,
     /// Symbols with numbers from here on are made inside of the loop and have no value before it.
     first_inside: u32,
+    /// Whether the text has no `pipelined` here: nothing is reported, and only loads for products count.
+    is_offered: bool,
 }
 
 /// A load of a tile from global memory to registers: one operation of a list of statements.
@@ -80,6 +84,9 @@ struct Load {
 /// The most stages of a ring.
 const MOST_STAGES: i64 = 16;
 
+/// The stages of a ring that is offered.
+pub(crate) const OFFERED_STAGES: i64 = 3;
+
 impl Lowering<'_> {
     /// Evaluates the number of stages of `pipelined`.
     pub(crate) fn stages_of(&mut self, at: ExprId) -> Lower<(ExprId, i64)> {
@@ -88,13 +95,27 @@ impl Lowering<'_> {
             return Ok((at, stages));
         }
         let message = format!("found {stages} stages, expected 2 to {MOST_STAGES}");
-        self.fail(&codes::INDEX_OUT_OF_RANGE, at, message)
+        self.fail(&codes::LITERAL_OUT_OF_RANGE, at, message)
     }
 
-    /// Records that a loop reads ahead.
-    pub(crate) fn pipelines(&mut self, counter: &Symbol, (at, stages): (ExprId, i64), first_inside: u32) {
+    /// Records a loop that reads ahead, or without `stages` one that could.
+    pub(crate) fn pipelines(
+        &mut self,
+        counter: &Symbol,
+        iterable: ExprId,
+        stages: Option<(ExprId, i64)>,
+        first_inside: u32,
+    ) {
+        let (at, stages, is_offered) = match stages {
+            Some((at, stages)) => (at, stages, false),
+            None => (iterable, OFFERED_STAGES, true),
+        };
+        if is_offered && !self.forms.offers {
+            return;
+        }
         let (place, origin) = (self.place(at), self.origin(at));
-        self.pipelined.push(Pipelined { counter: counter.clone(), stages, place, origin, first_inside });
+        let counter = counter.clone();
+        self.pipelined.push(Pipelined { counter, stages, place, origin, first_inside, is_offered });
     }
 
     /// Stages the loads of the program: those of loops with `pipelined`, and the others if the forms ask for it.

@@ -14,6 +14,9 @@ use super::{Load, Pipelined, Rings, each_expr, each_stmt, loads_of};
 use crate::error::LowerError;
 use crate::lowering::Lowering;
 
+/// A ring is not offered to a loop of fewer rounds: most of them would wait for their tiles as before.
+const FEW_ROUNDS: i64 = 4;
+
 /// A load that is made ahead, and its ring.
 pub(super) struct Ahead {
     pub(super) load: Load,
@@ -65,12 +68,16 @@ impl Lowering<'_> {
     fn in_stages(
         &mut self,
         body: &mut Vec<Stmt>,
-        range: (Expr, Expr),
+        (start, end): (Expr, Expr),
         pipelined: &Pipelined,
         readers: &Readers,
         again: bool,
     ) -> (Vec<Stmt>, Vec<Stmt>) {
-        let loads = self.ahead(body, pipelined);
+        let loads = match pipelined.is_offered {
+            false => self.ahead(body, pipelined),
+            true if (end.clone() - start.clone()).as_const().is_some_and(|rounds| rounds < FEW_ROUNDS) => Vec::new(),
+            true => self.offered(body, pipelined, readers),
+        };
         let Some(first) = loads.first() else { return (Vec::new(), Vec::new()) };
         let at = (first.scope, pipelined.origin);
         let is_signalled = self.forms.rings != Rings::Groups
@@ -88,7 +95,7 @@ impl Lowering<'_> {
             let ring = self.shared_like(&like, name, Some(pipelined.stages));
             ahead.push(Ahead { load, ring });
         }
-        let ring = Ring { pipelined, range, at, again, ahead: &ahead, readers };
+        let ring = Ring { pipelined, range: (start, end), at, again, ahead: &ahead, readers };
         if is_signalled { self.signalled_ring(body, &ring) } else { self.ring_of_groups(body, &ring) }
     }
 
@@ -136,17 +143,24 @@ impl Lowering<'_> {
         *body = tail;
     }
 
+    /// Returns the loads of a body without `pipelined` that could be made ahead for products, if all of its loads could.
+    fn offered(&mut self, body: &[Stmt], pipelined: &Pipelined, readers: &Readers) -> Vec<Load> {
+        let loads = loads_of(self, body);
+        let is_free = |load: &Load| {
+            readers.feeds_products_only(load.tile) && self.why_late(body, load, pipelined).is_none()
+        };
+        if has_groups(body) || !loads.iter().all(is_free) {
+            return Vec::new();
+        }
+        if !loads.is_empty() {
+            self.notes.add_offered(pipelined.place.clone());
+        }
+        loads
+    }
+
     /// Returns the loads of a body that can be made ahead. The others are remarked on; if there are only others, they are an error.
     fn ahead(&mut self, body: &[Stmt], pipelined: &Pipelined) -> Vec<Load> {
-        let has_groups = |op: &Op| {
-            matches!(
-                op.kind,
-                OpKind::Sync(SyncOp::Commit | SyncOp::Wait { .. }) | OpKind::CopyAsync { signal: None, .. }
-            )
-        };
-        let mut groups = false;
-        each_stmt(body, &mut |stmt| groups |= stmt.op().is_some_and(has_groups));
-        if groups {
+        if has_groups(body) {
             let message = "found `pipelined` on a loop whose body has groups of asynchronous copies";
             let error = LowerError::new(&codes::NOTHING_AHEAD, pipelined.place.clone(), message);
             self.report(error.help(
@@ -220,6 +234,16 @@ impl Lowering<'_> {
         });
         made.map(|symbol| format!("its place depends on `{symbol}`, which the round computes"))
     }
+}
+
+/// Reports whether some statements have groups of asynchronous copies.
+fn has_groups(body: &[Stmt]) -> bool {
+    let is_of_groups = |op: &Op| {
+        matches!(op.kind, OpKind::Sync(SyncOp::Commit | SyncOp::Wait { .. }) | OpKind::CopyAsync { signal: None, .. })
+    };
+    let mut found = false;
+    each_stmt(body, &mut |stmt| found |= stmt.op().is_some_and(is_of_groups));
+    found
 }
 
 /// Returns a view with other values in place of symbols.
