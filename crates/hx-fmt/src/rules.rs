@@ -88,7 +88,8 @@ fn space(parent: SyntaxKind, left: SyntaxKind, right: SyntaxKind) -> Sep {
         return Sep::Hard;
     }
     let is_tight = match parent {
-        PATH | FIELD_EXPR | METHOD_CALL_EXPR | RANGE_EXPR | UNARY_EXPR | ATTR | ROLE_BINDER | PIPELINED_CLAUSE => true,
+        PATH | FIELD_EXPR | METHOD_CALL_EXPR | RANGE_EXPR | UNARY_EXPR | ATTR | ROLE_BINDER
+        | PIPELINED_CLAUSE => true,
         CALL_EXPR | INDEX_EXPR | PATH_EXPR => true,
         USE_TREE => right != RENAME,
         NAMED_TYPE => right == SHAPE,

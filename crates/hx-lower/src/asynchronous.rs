@@ -58,10 +58,24 @@ impl Lowering<'_> {
         if ends != ("global", "shared") {
             return self.wrong_ends(id, ends, signal, multicast);
         }
-        if from.view.pad != 0.0 {
-            return self.unsupported(src, "`copy_async` from a view whose padding is not 0");
+        if from.view.pad != 0.0 && signal.is_some() {
+            return self.unsupported(src, "`copy_async` with `signal` from a view whose padding is not 0");
         }
-        let (src, dst) = (self.static_view(src, &from)?, self.static_view(dst, &to)?);
+        let (at, view, dst) = (src, self.static_view(src, &from)?, self.static_view(dst, &to)?);
+        if signal.is_none()
+            && multicast.is_none()
+            && let Some(reason) = self.narrow(&view)
+        {
+            let origin = self.origin(at);
+            self.notes.add_passed(origin, reason);
+            let held = self.in_registers(at, &from, None)?;
+            let Some((held, _)) = self.register_of(&held) else {
+                return self.unsupported(at, "this operand");
+            };
+            self.output.pass(held);
+            return self.unit(OpKind::Copy { src: self.whole(held), dst }, id);
+        }
+        let src = view;
         let signal = signal.map(|signal| self.pipe(signal)).transpose()?;
         let multicast = match multicast {
             Some(at) if signal.is_none() => return self.unsupported(at, "`multicast` without `signal`"),

@@ -41,6 +41,7 @@ mod joined;
 mod layouts;
 mod lowered;
 mod lowering;
+mod narrow;
 mod notes;
 mod ops;
 mod origins;

@@ -100,7 +100,8 @@ impl Notes {
     /// Returns a program with these remarks.
     pub(crate) fn beside(self, program: TileProgram, origins: Vec<OriginPlace>, args: CtArgs) -> Lowered {
         let Notes { unboxed, late, passed, stageable, rings, offered, view_calls, parts, views: _ } = self;
-        let sources = Sources { origins, args, unboxed, late, passed, stageable, rings, offered, view_calls, parts };
+        let sources =
+            Sources { origins, args, unboxed, late, passed, stageable, rings, offered, view_calls, parts };
         Lowered { program: Arc::new(program), sources: Arc::new(sources) }
     }
 }

@@ -80,25 +80,9 @@ fn an_asynchronous_copy_whose_rows_may_begin_anywhere() {
 }
 ",
         expect![[r#"
-            HX0302 an asynchronous copy moves 4 B or more from multiples of as many on, and addresses in `x` are known to be multiples of 2 B only
-              `copy` through registers in line 3
-            kernel staged(x: f16[m, n], y: mut f16[m, n]) grid [1] threads 32 {
-                let s = shared_tensor(f16, [16, 32]);
-                copy(tile(x, [16, 32])[.., .., 0, 0], s);
-                commit();
-                wait(0);
-                sync();
-                copy(s, tile(y, [16, 32])[.., .., 0, 0]);
-            }
-              require `n % 2 == 0` of every launch
-            kernel staged(x: f16[m, n], y: mut f16[m, n]) where n % 2 == 0 grid [1] threads 32 {
-                let s = shared_tensor(f16, [16, 32]);
-                copy_async(tile(x, [16, 32])[.., .., 0, 0], s);
-                commit();
-                wait(0);
-                sync();
-                copy(s, tile(y, [16, 32])[.., .., 0, 0]);
-            }
+            HX0306 `x` is read 2 B at a time
+            HX0706 `x` goes through registers, and the threads wait for it there
+            HX0306 `y` is written 2 B at a time
         "#]],
     );
 }

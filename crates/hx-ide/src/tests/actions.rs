@@ -55,7 +55,7 @@ fn a_pinned_layout_is_the_one_that_was_inferred() {
             }
         }
     }
-    assert!(pinned >= 6, "{pinned}");
+    assert!(pinned >= 4, "{pinned}");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_pin_says_for_which_arguments_it_holds() {
     expect!["pin this layout of `rc`, for BK = 16, BM = 64, BN = 64"].assert_eq(&names);
     let after = apply(file.text(&db), &found[0].edits);
     let line = after.lines().find(|line| line.contains("let rc =")).unwrap_or_default();
-    expect!["    let rc = register_tensor(f32, [BM, BN], layout: ((4, 8, 2, 2), (2, 2, 4, 2)) : ((128, 1, 16, 512), (64, 8, 1024, 32)));"].assert_eq(line);
+    expect!["    let rc = register_tensor(f32, [BM, BN], layout: ((4, 8, 4), (2, 2, 8)) : ((128, 1, 16), (64, 8, 512)));"].assert_eq(line);
 }
 
 #[test]
@@ -102,12 +102,13 @@ fn check_widths(text: &str, marked: &str, expected: Expect) {
 
 #[test]
 fn accesses_of_another_width() {
+    // A product that reads computed values leaves the loads as they are.
     check_widths(
-        MATMUL,
+        &MATMUL.replace("gemm(rc, ra, rb)", "gemm(rc, abs(ra), abs(rb))"),
         "copy(ga[.., .., ki], ra)",
         expect![[r#"
-            use 16 B accesses: rearrange `ra` for the `gemm` (estimated cycles 27980 → 27876)
-            use 2 B accesses: pin `ra`, for BK = 16, BM = 64, BN = 64 (estimated cycles 27980 → 74148)"#]],
+            use 16 B accesses: pin `ra`, for BK = 16, BM = 64, BN = 64 (estimated cycles 30028 → 28900)
+            use 2 B accesses: pin `ra`, for BK = 16, BM = 64, BN = 64 (estimated cycles 30028 → 76708)"#]],
     );
 }
 

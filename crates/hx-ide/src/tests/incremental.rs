@@ -20,8 +20,8 @@ kernel second(a: f16[m, n], c: mut f16[m, n]) grid [1] threads 128 {
 }
 ";
 
-const STAGES: [&str; 6] =
-    ["infer_body", "tile_program", "solved", "thread_program", "cuda_source", "synchronization"];
+const STAGES: [&str; 7] =
+    ["infer_body", "chosen", "tile_program", "solved", "thread_program", "cuda_source", "synchronization"];
 
 /// The queries behind the hints of a kernel, besides the stages.
 const OF_HINTS: [&str; 3] = ["anchors", "instance_hints", "relative_lines"];
@@ -67,7 +67,7 @@ fn an_edited_kernel_is_solved_alone() {
         assert!(ran.contains(&format!("{stage} × 1\n")), "{stage}: {ran}");
     }
     // The second run is that of the instance with dimensions of any length, in which padding is traced.
-    assert!(ran.contains("tile_program × 2\n"), "{ran}");
+    assert!(ran.contains("chosen × 2\n"), "{ran}");
 }
 
 #[test]

@@ -64,8 +64,8 @@ fn roles_tell_their_threads_and_registers() {
 
             2 groups, threads 128 to 383, together · 240 registers a thread; the launch gives each thread of the block 168
 
-            about 12784 cycles, 11745 of them with instructions; about 88 of 240 registers  
-            tensor cores 8192 (64 %), shared memory 6144 (48 %), L2 cache 1365 (11 %), arithmetic 128 (1 %), issue slots 940 (7 %)"#]],
+            about 13642 cycles, 12604 of them with instructions; about 88 of 240 registers  
+            tensor cores 8192 (60 %), shared memory 6656 (49 %), L2 cache 683 (5 %), arithmetic 128 (1 %), issue slots 272 (2 %)"#]],
     );
     let each = ROLES.replace("consumer 2 {", "consumer ea$0ch 2 (_) registers 200 {");
     check_hover(
@@ -80,8 +80,8 @@ fn roles_tell_their_threads_and_registers() {
 
             2 groups, threads 128 to 383, each for itself · 200 registers a thread; the launch gives each thread of the block 168
 
-            about 18533 cycles, 11745 of them with instructions; about 152 of 200 registers  
-            tensor cores 16384 (88 %), shared memory 12288 (66 %), L2 cache 2731 (15 %), arithmetic 256 (1 %), issue slots 1880 (10 %)"#]],
+            about 19375 cycles, 12588 of them with instructions; about 152 of 200 registers  
+            tensor cores 16384 (85 %), shared memory 13312 (69 %), L2 cache 1365 (7 %), arithmetic 256 (1 %), issue slots 544 (3 %)"#]],
     );
 }
 
@@ -163,7 +163,7 @@ fn names_of_a_tuple_have_layouts() {
         12:91 tma.load 64×128
         16:20 ⟨wgmma.C 2×1⟩
         20:57 wgmma.m64n128k16
-        23:67 st.global · 4 B
+        23:67 st.global.v4 · 16 B
     "#]]
     .assert_eq(&hints(&db, file, &LastGood::default()));
 }

@@ -25,12 +25,12 @@ fn hints_stay_with_what_they_belong_to() {
     db.set_overlay("/k.hx", &broken);
     let stale = hints(&db, file, &kept);
     expect![[r#"
-        10:11 ~⟨mma.A 2×2⟩
-        11:11 ~⟨mma.B 2×2⟩
-        12:11 ~⟨mma.C 2×2⟩
-        16:34 ~ld.global · 4 B
-        17:34 ~ld.global · 4 B
-        18:26 ~mma.m16n8k16
+        10:11 ~⟨1 × 16 B⟩
+        11:11 ~⟨1 × 16 B⟩
+        12:11 ~⟨wgmma.C 1×1⟩
+        16:34 ~ld.global.v4 · 16 B, st.shared.v4 · 16 B
+        17:34 ~ld.global.v4 · 16 B, st.shared.v4 · 16 B
+        18:26 ~wgmma.m64n64k16
         20:11 ~⟨128B swizzle⟩
         21:29 ~stmatrix.x4 · 16 B
         23:12 ~⟨4 × 16 B⟩
@@ -56,14 +56,14 @@ fn a_register_tensor() {
             let rc: register f32[BM, BN]
             ```
 
-            **mma.C 2×2** · `f32[64, 64]`
+            **wgmma.C 1×1** · `f32[64, 64]`
 
             ```
-            ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+            ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             ```
 
             ```
-            first 16 × 8 of ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32)) over (64,64)
+            first 16 × 8 of ((4,8,4),(2,2,8)):((128,1,16),(64,8,512)) over (64,64)
                      0     1     2     3     4     5     6     7
                ┌─────────────────────────────────────────────────┐
              0 │  T0V0  T0V1  T1V0  T1V1  T2V0  T2V1  T3V0  T3V1 │
@@ -86,16 +86,16 @@ fn a_register_tensor() {
             ```
 
             - `fill(rc, 0.0)`
-            - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-              lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory
+            - `gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each`  
+              lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
             - `rc_f16 = cast(rc, f16): cvt.f16x2.f32`  
               2 elements at once into one register
 
             **Because**
 
-            - accumulator fragment of `mma.m16n8k16.f32.f16`
-              - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-                lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory
+            - accumulator fragment of `wgmma.m64n64k16.f32.f16`
+              - `gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each`  
+                lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
         "#]],
     );
 }
@@ -149,14 +149,14 @@ fn a_shared_tensor() {
             - the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles
               - `copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts`  
                 asks for `(64,(8,8)):(D,(1,D))`; the widest access
-                - `rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))`  
+                - `rc_f16: register f16[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))`  
                   elementwise: as its operand
                   - `rc_f16 = cast(rc, f16): cvt.f16x2.f32`  
                     2 elements at once into one register
-                    - `rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))`  
-                      accumulator fragment of `mma.m16n8k16.f32.f16`
-                      - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-                        lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory
+                    - `rc: register f32[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))`  
+                      accumulator fragment of `wgmma.m64n64k16.f32.f16`
+                      - `gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each`  
+                        lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
               - `copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts`  
                 asks for `(64,(8,8)):(D,(1,D))`; the widest access
                 - `rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))`  
@@ -205,8 +205,9 @@ fn a_product_says_why_not() {
 
             ---
 
-            - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-              lowest estimated cost of the arrangements that fit: 2 along M, 2 along N; not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory"#]],
+            - `gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each`  
+              lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
+            - `mma` fits and costs more: 27340 cycles of a block instead of 25258 (× 1.08)"#]],
     );
     let staged = "\
 kernel product(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [1] threads 128 {
@@ -257,7 +258,7 @@ fn a_kernel_and_its_costs() {
 
             ---
 
-            128 threads · 8 KiB shared · about 64 registers (estimated)
+            128 threads · 12 KiB shared · about 56 registers (estimated)
 
             *sm_90a, assuming `BK = 16`, `BM = 64`, `BN = 64`, all dimensions and strides multiples of 16*"#]],
     );
@@ -451,15 +452,15 @@ fn registers_are_estimated_until_ptxas_has_spoken() {
         format!("{}\n{}\n{told}\n", costs.join("\n"), lenses[0].title())
     };
     expect![[r#"
-        8 KiB shared · about 64 registers (estimated)
-        8 KiB shared · about 64 registers (estimated)
-        128 threads · 8 KiB shared · about 64 registers (estimated)
+        12 KiB shared · about 56 registers (estimated)
+        12 KiB shared · about 56 registers (estimated)
+        128 threads · 12 KiB shared · about 56 registers (estimated)
     "#]]
     .assert_eq(&of(&|_| None));
     expect![[r#"
-        8 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
-        8 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
-        128 threads · 8 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
+        12 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
+        12 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
+        128 threads · 12 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
     "#]]
     .assert_eq(&of(&|cuda| {
         assert!(cuda.text.contains(&cuda.symbol) && cuda.target == "sm_90a");
@@ -482,7 +483,7 @@ fn lenses_stand_above_what_they_run() {
     let (db, file) = with_text(&text);
     let lenses = lenses(&db, file, &LastGood::default());
     expect![[r#"
-        2:8 8 KiB shared · about 64 registers (estimated)
+        2:8 12 KiB shared · about 56 registers (estimated)
         2:8 CUDA
         2:8 PTX
         2:8 SASS
@@ -599,10 +600,10 @@ fn stages_know_their_lines() {
     }
     expect![[r#"
         extern "C" __global__ void __launch_bounds__(128, 1) matmul(const unsigned short* __restrict__ a, const unsigned short* __restrict__ b, unsigned short* __restrict__ c, int m, int k, int n) { <- kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
-        #pragma unroll <- fill(rc, 0.0);
         { <- copy(ga[.., .., ki], ra);
         { <- copy(gb[.., .., ki], rb);
-        #pragma unroll <- gemm(rc, ra, rb);
+        asm volatile("wgmma.fence.sync.aligned;" : : : "memory"); <- gemm(rc, ra, rb);
+        #pragma unroll <- fill(rc, 0.0);
         #pragma unroll <- copy(cast(rc, f16), sc);
         __syncthreads(); <- sync();
         { <- copy(sc, rc1);

@@ -6,7 +6,6 @@
 
 mod direct;
 mod groups;
-mod narrow;
 mod ring;
 mod signalled;
 mod uses;

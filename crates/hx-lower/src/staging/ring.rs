@@ -75,7 +75,9 @@ impl Lowering<'_> {
     ) -> (Vec<Stmt>, Vec<Stmt>) {
         let loads = match pipelined.is_offered {
             false => self.ahead(body, pipelined),
-            true if (end.clone() - start.clone()).as_const().is_some_and(|rounds| rounds < FEW_ROUNDS) => Vec::new(),
+            true if (end.clone() - start.clone()).as_const().is_some_and(|rounds| rounds < FEW_ROUNDS) => {
+                Vec::new()
+            }
             true => self.offered(body, pipelined, readers),
         };
         let Some(first) = loads.first() else { return (Vec::new(), Vec::new()) };
@@ -239,7 +241,10 @@ impl Lowering<'_> {
 /// Reports whether some statements have groups of asynchronous copies.
 fn has_groups(body: &[Stmt]) -> bool {
     let is_of_groups = |op: &Op| {
-        matches!(op.kind, OpKind::Sync(SyncOp::Commit | SyncOp::Wait { .. }) | OpKind::CopyAsync { signal: None, .. })
+        matches!(
+            op.kind,
+            OpKind::Sync(SyncOp::Commit | SyncOp::Wait { .. }) | OpKind::CopyAsync { signal: None, .. }
+        )
     };
     let mut found = false;
     each_stmt(body, &mut |stmt| found |= stmt.op().is_some_and(is_of_groups));

@@ -16,7 +16,7 @@ pub(super) fn loads(context: &Context<'_>) -> Vec<Diagnostic> {
         let OpKind::Copy { src, .. } = &op.kind else { continue };
         let (what, reason) = match (sources.late.get(&op.origin), sources.passed.get(&op.origin)) {
             (Some(reason), _) => ("is loaded in its own round", reason),
-            (None, Some(reason)) => ("goes through registers to its stage", reason),
+            (None, Some(reason)) => ("goes through registers", reason),
             (None, None) => continue,
         };
         if src.base.param().is_none() || !told.insert(op.origin) {

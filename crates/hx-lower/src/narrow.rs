@@ -11,7 +11,7 @@ const LEAST_BITS: i64 = 32;
 impl Lowering<'_> {
     /// Returns why an asynchronous copy cannot move a tile to shared memory; `None` if one may. In a tensor with an order of its own the
     /// solver decides.
-    pub(super) fn narrow(&self, src: &View) -> Option<String> {
+    pub(crate) fn narrow(&self, src: &View) -> Option<String> {
         let Some(Param::Tensor(param)) = src.base.param().and_then(|param| self.output.param(param)) else {
             return None;
         };
