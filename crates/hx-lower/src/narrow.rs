@@ -1,7 +1,7 @@
 //! Tiles of global memory that no asynchronous copy moves: fewer than 4 B of one lie side by side for certain.
 
 use hx_index::Expr;
-use hx_tile::{Param, View};
+use hx_tile::{Param, View, ViewMode};
 
 use crate::lowering::Lowering;
 
@@ -23,14 +23,19 @@ impl Lowering<'_> {
             return None;
         }
         let unit = LEAST_BITS / bits;
+        let is_whole = |expr: &Expr| self.facts.divides(unit, expr);
         let is_side_by_side = |dim: usize| {
-            let stride = param.stride[dim].as_const();
-            stride == Some(1) && src.length(dim).is_some_and(|length| length % unit == 0)
+            let own = || src.modes.iter().filter(|mode| mode.dim == dim && mode.extent != 1);
+            let is_run = |mode: &&ViewMode| mode.factor.as_const() == Some(1) && mode.extent % unit == 0;
+            let run = own().find(is_run);
+            let others = own().filter(|mode| run.is_none_or(|run| !std::ptr::eq(*mode, run)));
+            param.stride[dim].as_const() == Some(1)
+                && run.is_some()
+                && others.into_iter().all(|mode| is_whole(&mode.factor))
         };
         let Some(along) = (0..param.shape.len()).find(|dim| is_side_by_side(*dim)) else {
             return Some(format!("fewer than 4 B of a tile of `{}` lie side by side", param.name));
         };
-        let is_whole = |expr: &Expr| self.facts.divides(unit, expr);
         let others = param.stride.iter().enumerate().filter(|(dim, _)| *dim != along);
         if let Some((_, stride)) = others.into_iter().find(|(_, stride)| !is_whole(stride)) {
             return Some(format!(

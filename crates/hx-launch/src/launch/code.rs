@@ -54,7 +54,7 @@ impl<'a> Launcher<'a> {
                 Ok(CodeAnswer::Int(i64::try_from(extra).unwrap_or(i64::MAX)))
             }
             CodeQuestion::Target => Ok(CodeAnswer::Name(self.machine.target().name().to_owned())),
-            CodeQuestion::Redistributions => Ok(redistributions(&solved.program, solution)),
+            CodeQuestion::Redistributions => Ok(redistributions(solved)),
             CodeQuestion::BytesPerAccess(name) => bytes_per_access(name, &solved.program, solution),
             CodeQuestion::Spills => self.spills(cuda_text(db, last.checked).map_err(stop)?),
         }
@@ -203,8 +203,10 @@ fn add_names(all: &Catalogue, known: &mut BTreeSet<String>) {
     }
 }
 
-/// Counts the tensors that the solver moves between threads. A tensor whose elements stay in their threads does not count.
-fn redistributions(program: &TileProgram, solution: &Solution) -> CodeAnswer {
+/// Counts the tensors that the solver moves between threads because layouts disagree. A tensor whose elements stay in their threads does not
+/// count, and neither does one that is moved to be stored in wider accesses.
+fn redistributions(solved: &Solved) -> CodeAnswer {
+    let Solved { program, solution, .. } = solved;
     let moved = |(op, _): (&Op, f64)| {
         let OpKind::Rearrange { dst, src, .. } = op.kind else { return None };
         let Some(Choice::Rearrange(RearrangeChoice { route, .. })) = solution.choices.get(&op.id) else {
@@ -212,7 +214,7 @@ fn redistributions(program: &TileProgram, solution: &Solution) -> CodeAnswer {
         };
         let between_threads = !matches!(route, Route::Within(_) | Route::Renamed(_));
         // An operation that updates its operand has a move before it and one after it, of the same tensor.
-        (program.is_move(op) && between_threads).then_some(dst.max(src))
+        (program.is_move(op) && between_threads && !solved.widens_a_store(op.id)).then_some(dst.max(src))
     };
     let moved: BTreeSet<TensorId> = program.ops(1.0).into_iter().filter_map(moved).collect();
     CodeAnswer::Int(moved.len() as i64)
