@@ -16,12 +16,12 @@ use crate::error::{HostError, HostResult};
 use crate::recipe::Recipe;
 use crate::stretch::{for_each, map};
 
-/// The byte that fills new memory of types without a NaN to spare.
+/// The byte that fills new memory of types without NaN.
 const POISON_BYTE: u8 = 0xcd;
 
 /// Returns the byte that fills memory never written.
 pub(crate) fn poison_byte(dtype: DType) -> u8 {
-    if dtype.spare_nan().is_some() { 0xff } else { POISON_BYTE }
+    if dtype.decode(dtype.mask()).is_nan() { 0xff } else { POISON_BYTE }
 }
 
 /// A whole tensor in row-major order, packed as in GPU memory.
