@@ -210,7 +210,13 @@ impl Lowering<'_> {
     pub(crate) fn out_of_range<T>(&mut self, at: ExprId, x: f64, dtype: DType) -> Lower<T> {
         let message = format!("found `{x:?}`, which `{dtype}` cannot hold");
         let error = self.error(&codes::LITERAL_OUT_OF_RANGE, at, message);
-        Err(self.report(if dtype.is_float() { error.help(BEYOND) } else { error }))
+        Err(self.report(match dtype.is_float() {
+            true if dtype.is_scale() => {
+                error.help(format!("it has powers of two alone, and `cast(x, {dtype})` rounds up to one"))
+            }
+            true => error.help(BEYOND),
+            false => error,
+        }))
     }
 
     pub(crate) fn integer_operand(&mut self, at: ExprId, value: Expr, dtype: DType) -> Lower<Scalar> {

@@ -110,8 +110,8 @@ fn the_device_finds_the_differences_of_the_host() {
     let Some(program) = program(folder.path()) else { return };
     let tensor =
         |dtype: DType, data: Vec<u8>| Tensor::from_host(HostTensor { dtype, shape: vec![700], data });
-    let floats = [DType::F16, DType::Bf16, DType::F32, DType::F64, DType::F8E4m3, DType::F8E8m0];
-    for dtype in floats.into_iter().chain([DType::I8, DType::I32]) {
+    let compared = [DType::F16, DType::Bf16, DType::F32, DType::F64, DType::F8E4m3, DType::F8E8m0];
+    for dtype in compared.into_iter().chain([DType::I8, DType::I32]) {
         let draw = |seed: u64| {
             let seed = Seed { seed, stream: 0 };
             let values = Recipe::normal(DType::F32, &[700], seed).expect("small");
