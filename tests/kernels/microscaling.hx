@@ -118,7 +118,7 @@ test "the ends of the scales" {
 }
 
 /// c[m, n] = x · dequant(w)ᵀ. The weights are the M side of the instruction, as of `std::w4a16`: widened in registers, they lie in its
-/// fragments. The scales are powers of two, so each product with one is exact.
+/// fragments. The scales are powers of two, so each product with one is exact. Beyond the end of K a scale is 2^-127, and becomes 0.
 kernel product<BM = 16, BN = 64, BK = 128, STAGES = 3, T: type = bf16, W: layout = auto>(
     x: T[m, k],
     w: f4e2m1[n, k] : W,
@@ -157,7 +157,9 @@ kernel product<BM = 16, BN = 64, BK = 128, STAGES = 3, T: type = bf16, W: layout
             copy(gs[.., .., next], ss[.., .., next % STAGES]);
         }
         commit();
-        let scales = cast(load(ss[.., .., i % STAGES]), T);
+        let block_scales = load(ss[.., .., i % STAGES]);
+        let is_inside = index(block_scales, 1) + i * (BK / 32) < g;
+        let scales = where(is_inside, cast(block_scales, T), 0.0);
         let weights = cast(load(sw[.., .., i % STAGES]), T);
         let scaled = reshape(weights, [BN, BK / 32, 32]) * scales[.., .., new];
         gemm(acc, reshape(scaled, [BN, BK]), sx[.., .., i % STAGES]);
@@ -175,8 +177,96 @@ test "products" for (T, m, n, k) in [
     let w = randn(f4e2m1, [n, k]);
     let scale = bitcast(cast(uniform(i32, [n, k / 32], low: 125, high: 130), u8), f8e8m0);
     let groups = reshape(cast(w, f32), [n, k / 32, 32]) * cast(scale, f32)[.., .., new];
-    let wide = reshape(groups, [n, k]);
+    let wide = cast(x, f32) @ reshape(groups, [n, k]).T;
     let c = empty(f32, [m, n]);
     product<T = T>(x, w, scale, c);
-    assert_eq(c, cast(x, f32) @ wide.T);
+    assert_eq(c, wide);
+}
+
+/// Blocks that keep the even weights of each word before the odd ones.
+test "even and odd" for T in [f16, bf16] {
+    let (m, n, k) = (7, 128, 512);
+    let x = cast(uniform(i32, [m, k], low: -4, high: 5), T);
+    let w = randn(f4e2m1, [n, k]);
+    let scale = bitcast(cast(uniform(i32, [n, k / 32], low: 125, high: 130), u8), f8e8m0);
+    let groups = reshape(cast(w, f32), [n, k / 32, 32]) * cast(scale, f32)[.., .., new];
+    let pairs = (64, (2, 4, 16)) : (128, (4, 1, 8));
+    let packed = pack(w, pairs);
+    assert_eq(unpack(packed, pairs), w);
+    let c = empty(f32, [m, n]);
+    product<T = T, W = pairs>(x, packed, scale, c);
+    assert_eq(c, cast(x, f32) @ reshape(groups, [n, k]).T);
+    let y = empty(T, [n, k]);
+    dequantize<T = T, W = pairs>(packed, scale, y);
+    assert_eq(y, reshape(groups, [n, k]));
+    if T == f16 {
+        assert(uses("cvt.f16x8.e2m1.even_odd"));
+    } else {
+        assert(uses("cvt.bf16x8.e2m1.even_odd"));
+    }
+}
+
+/// Arithmetic on 4-bit floats is computed in f32 and rounded.
+kernel arithmetic(
+    x: f4e2m1[64],
+    y: mut f4e2m1[64],
+    larger: mut f4e2m1[64],
+    most: mut f32[1],
+    total: mut f32[1],
+)
+    grid [1]
+    threads 32
+{
+    let t = load(x);
+    copy(where(t < 0.0, -t, t * 1.5 + 0.5), y);
+    copy(scan(t, 0, |a, b| max(a, b)), larger);
+    copy(cast(max(t, axis: 0), f32), most);
+    copy(cast(sum(where(t > 1.0, 0.5, t * 0.0), axis: 0), f32), total);
+}
+
+test "arithmetic" {
+    let x = randn(f4e2m1, [64]);
+    let (y, larger) = (empty(f4e2m1, [64]), empty(f4e2m1, [64]));
+    let (most, total) = (empty(f32, [1]), empty(f32, [1]));
+    arithmetic(x, y, larger, most, total);
+    let wide = cast(x, f32);
+    let grown = cast(cast(wide * 1.5, f4e2m1), f32) + 0.5;
+    assert_eq(y, cast(where(wide < 0.0, -wide, grown), f4e2m1));
+    assert_eq(most[0], max(wide));
+    assert_eq(larger[63], max(wide));
+    assert(total[0] <= 6.0);
+}
+
+/// Scales are compared and chosen. `by` and `times` are numbers of the launch.
+kernel choices(
+    a: f8e8m0[64],
+    b: f8e8m0[64],
+    by: f8e8m0,
+    times: f4e2m1,
+    least: mut f8e8m0[64],
+    most: mut f8e8m0[64],
+    first: mut i32[1],
+    scaled: mut f32[64],
+)
+    grid [1]
+    threads 32
+{
+    let (s, t) = (load(a), load(b));
+    copy(min(s, t), least);
+    copy(where(s > t, s, max(t, 4.0)), most);
+    copy(argmax(s, axis: 0), first);
+    copy(cast(s, f32) * (cast(by, f32) * cast(times, f32)), scaled);
+}
+
+test "choices" {
+    let a = bitcast(cast(uniform(i32, [64], low: 100, high: 150, seed: 1), u8), f8e8m0);
+    let b = bitcast(cast(uniform(i32, [64], low: 100, high: 150, seed: 2), u8), f8e8m0);
+    let (least, most) = (empty(f8e8m0, [64]), empty(f8e8m0, [64]));
+    let (first, scaled) = (empty(i32, [1]), empty(f32, [64]));
+    choices(a, b, cast(0.25, f8e8m0), cast(1.5, f4e2m1), least, most, first, scaled);
+    let (s, t) = (cast(a, f32), cast(b, f32));
+    assert_eq(least, where(s < t, s, t));
+    assert_eq(most, where(s > t, s, where(t > 4.0, t, 4.0)));
+    assert_eq(first[0], argmax(s));
+    assert_eq(scaled, s * 0.375);
 }
