@@ -137,14 +137,7 @@ mod tests {
 
     #[test]
     fn every_small_float_round_trips() {
-        for dtype in [
-            DType::F16,
-            DType::Bf16,
-            DType::F8E4m3,
-            DType::F8E5m2,
-            DType::F4E2m1,
-            DType::F8E8m0,
-        ] {
+        for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2, DType::F4E2m1, DType::F8E8m0] {
             for bits in 0..=dtype.mask() {
                 let x = dtype.decode(bits);
                 // Decoding yields infinities of the saturating formats, but encoding never makes them.
@@ -207,7 +200,9 @@ mod tests {
         assert!(holds(1.0) && holds(0.3) && holds(f64::NAN) && holds(2f64.powi(127)));
         assert!(!holds(0.0) && !holds(-1.0) && !holds(f64::INFINITY) && !holds(2f64.powi(127) * 1.1));
         assert!(DType::F4E2m1.holds(6.4) && !DType::F4E2m1.holds(7.0) && !DType::F4E2m1.holds(f64::NAN));
-        assert!(DType::F4E2m1.holds(f64::INFINITY) && DType::F16.holds(f64::NAN) && !DType::I8.holds(f64::NAN));
+        assert!(
+            DType::F4E2m1.holds(f64::INFINITY) && DType::F16.holds(f64::NAN) && !DType::I8.holds(f64::NAN)
+        );
     }
 
     /// The mark of memory never written is a NaN, and no number becomes it.
@@ -267,14 +262,7 @@ mod tests {
 
     #[test]
     fn spacing_is_the_distance_to_the_next_value() {
-        for dtype in [
-            DType::F16,
-            DType::Bf16,
-            DType::F8E4m3,
-            DType::F8E5m2,
-            DType::F4E2m1,
-            DType::F8E8m0,
-        ] {
+        for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2, DType::F4E2m1, DType::F8E8m0] {
             let top = dtype.encode(dtype.max_value());
             for bits in 0..top {
                 let (x, next) = (dtype.decode(bits), dtype.decode(bits + 1));

@@ -226,7 +226,12 @@ mod tests {
         for (a, b) in [(DType::I8, DType::U8), (DType::U4, DType::I4), (DType::F8E4m3, DType::F8E5m2)] {
             assert!(a.multiplies_with(b) && b.multiplies_with(a) && a.multiplies_with(a));
         }
-        for (a, b) in [(DType::I8, DType::F8E4m3), (DType::F16, DType::Bf16), (DType::I8, DType::I4), (DType::F8E4m3, DType::F8E8m0)] {
+        for (a, b) in [
+            (DType::I8, DType::F8E4m3),
+            (DType::F16, DType::Bf16),
+            (DType::I8, DType::I4),
+            (DType::F8E4m3, DType::F8E8m0),
+        ] {
             assert!(!a.multiplies_with(b) && !b.multiplies_with(a));
         }
     }

@@ -73,7 +73,8 @@ pub fn is_poison(dtype: DType, bits: u64) -> bool {
 /// Returns the pattern of memory never written; `None` for types below 8 bits and for `f8e8m0`, in which every pattern is an ordinary
 /// value.
 pub fn poison_bits(dtype: DType) -> Option<u64> {
-    (dtype.bits() >= 8 && !dtype.is_scale()).then(|| u64::from_le_bytes([poison_byte(dtype); 8]) & dtype.mask())
+    (dtype.bits() >= 8 && !dtype.is_scale())
+        .then(|| u64::from_le_bytes([poison_byte(dtype); 8]) & dtype.mask())
 }
 
 /// Decodes an element of an integer type.

@@ -120,6 +120,13 @@ pub(super) fn scalar(dtype: DType) -> Option<&'static str> {
         DType::F32 => "float",
         DType::F64 => "double",
         // Numbers of fewer than 8 bits and of `tf32` have bits that must be 0, which C does not make so.
-        DType::Tf32 | DType::I1 | DType::I2 | DType::I4 | DType::U1 | DType::U2 | DType::U4 | DType::F4E2m1 => return None,
+        DType::Tf32
+        | DType::I1
+        | DType::I2
+        | DType::I4
+        | DType::U1
+        | DType::U2
+        | DType::U4
+        | DType::F4E2m1 => return None,
     })
 }

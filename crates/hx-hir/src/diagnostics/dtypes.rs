@@ -75,7 +75,9 @@ fn converted<'a>(
             [Factor { in_registers: false, .. }, Factor { in_registers: true, .. }] => Some(second),
             [Factor { in_registers: false, .. }, Factor { in_registers: false, .. }] => None,
             // The narrower type is the one that is multiplied faster.
-            [Factor { in_registers: true, .. }, Factor { in_registers: true, .. }] => Some(if holds(wanted, found) { second } else { first }),
+            [Factor { in_registers: true, .. }, Factor { in_registers: true, .. }] => {
+                Some(if holds(wanted, found) { second } else { first })
+            }
         },
     }
 }
@@ -143,7 +145,9 @@ fn holds(wide: &Elem, narrow: &Elem) -> bool {
     let (Elem::Known(wide), Elem::Known(narrow)) = (wide, narrow) else { return false };
     match (wide.is_float(), narrow.is_float()) {
         // The largest scales are beyond `f16`.
-        (true, true) => wide.bits() > narrow.bits() && !wide.is_scale() && (!narrow.is_scale() || *wide != DType::F16),
+        (true, true) => {
+            wide.bits() > narrow.bits() && !wide.is_scale() && (!narrow.is_scale() || *wide != DType::F16)
+        }
         // An `f32` has a significand of 24 bits, so it holds every integer type of up to 16 bits.
         (true, false) => narrow.is_int() && (wide.bits() >= 32 && narrow.bits() <= 16 || wide.bits() == 64),
         (false, false) => {

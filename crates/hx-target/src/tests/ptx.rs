@@ -191,7 +191,8 @@ fn packed_conversions_are_exact_for_every_byte() {
                         let want = row.from.decode(load(row.from, &word.to_le_bytes(), source));
                         let bits = load(row.to, &found[v / each].to_le_bytes(), v % each);
                         // The sign of 0 counts, that of NaN does not. A scale may be beyond the range of f16.
-                        let is_same = bits == row.to.encode(want) || want.is_nan() && row.to.decode(bits).is_nan();
+                        let is_same =
+                            bits == row.to.encode(want) || want.is_nan() && row.to.decode(bits).is_nan();
                         assert!(is_same, "{} of {word:#x} ({want}), element {v}: {bits:#x}", row.name);
                     }
                 }
@@ -236,8 +237,7 @@ fn interesting(to: DType) -> Vec<u32> {
     let mut all: Vec<u32> =
         vec![0, 1, 0x007f_ffff, 0x0080_0000, 0x7f7f_ffff, 0x7f80_0000, 0x7f80_0001, 0x7fff_ffff];
     let positive = if to.is_signed() { to.mask() >> 1 } else { to.mask() };
-    let magnitudes: Vec<f64> =
-        (0..=positive).map(|bits| to.decode(bits)).filter(|x| x.is_finite()).collect();
+    let magnitudes: Vec<f64> = (0..=positive).map(|bits| to.decode(bits)).filter(|x| x.is_finite()).collect();
     let middles = magnitudes.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
     let beyond = magnitudes.last().map(|last| last + to.ulp(*last) / 2.0);
     for value in magnitudes.iter().copied().chain(middles).chain(beyond) {
