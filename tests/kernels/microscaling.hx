@@ -236,37 +236,3 @@ test "arithmetic" {
     assert_eq(larger[63], max(wide));
     assert_eq(total[0], 4.0);
 }
-
-/// Scales are compared and chosen. `by` and `times` are numbers of the launch.
-kernel choices(
-    a: f8e8m0[64],
-    b: f8e8m0[64],
-    by: f8e8m0,
-    times: f4e2m1,
-    least: mut f8e8m0[64],
-    most: mut f8e8m0[64],
-    first: mut i32[1],
-    scaled: mut f32[64],
-)
-    grid [1]
-    threads 32
-{
-    let (s, t) = (load(a), load(b));
-    copy(min(s, t), least);
-    copy(where(s > t, s, max(t, 4.0)), most);
-    copy(argmax(s, axis: 0), first);
-    copy(cast(s, f32) * (cast(by, f32) * cast(times, f32)), scaled);
-}
-
-test "choices" {
-    let a = bitcast(cast(uniform(i32, [64], low: 100, high: 150, seed: 1), u8), f8e8m0);
-    let b = bitcast(cast(uniform(i32, [64], low: 100, high: 150, seed: 2), u8), f8e8m0);
-    let (least, most) = (empty(f8e8m0, [64]), empty(f8e8m0, [64]));
-    let (first, scaled) = (empty(i32, [1]), empty(f32, [64]));
-    choices(a, b, cast(0.25, f8e8m0), cast(1.5, f4e2m1), least, most, first, scaled);
-    let (s, t) = (cast(a, f32), cast(b, f32));
-    assert_eq(least, where(s < t, s, t));
-    assert_eq(most, where(s > t, s, where(t > 4.0, t, 4.0)));
-    assert_eq(first[0], argmax(s));
-    assert_eq(scaled, s * 0.375);
-}
