@@ -245,6 +245,7 @@ const GROUPS: &[(&str, &[Construct])] = &[
             ("f16, bf16, f32, f64", "let t = cast(cast(cast(r, bf16), f32), f64);\nr = cast(t, f16);"),
             ("integers", "let t = cast(r, i32) + 1;\nr = cast(t, f16);"),
             ("f8e4m3, f8e5m2", "let t = cast(r, f8e4m3);\nr = cast(t, f16);"),
+            ("f4e2m1, f8e8m0", "let t = cast(r, f4e2m1);\nr = cast(t, f16) * cast(cast(r, f8e8m0), f16);"),
             (
                 "u4, i4 and smaller",
                 "kernel k(x: u4[m, n], y: mut u4[m, n]) grid [1] threads 128 {\n    let r = register_tensor(u4, [64, 64]);\n    copy(global_view(x, (64, 64) : (n, 1)), r);\n    copy(r, global_view(y, (64, 64) : (n, 1)));\n}",

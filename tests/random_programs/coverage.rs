@@ -13,7 +13,14 @@ pub(super) const BEYOND: &[(&str, &str)] = &[
     ("a.mn.16B", SIXTY_FOUR),
     ("a.mn.32B", SIXTY_FOUR),
     ("a.mn.64B", SIXTY_FOUR),
+    ("cvt.bf16x4.e8m0", SCALES),
+    ("cvt.f32x4.e8m0", SCALES),
+    ("cvt.f16x4.e8m0", SCALES),
+    ("cvt.f32.e8m0", SCALES),
+    ("cvt.e8m0.f32", SCALES),
 ];
+
+const SCALES: &str = "programs compute with small integers, and a scale is neither 0 nor negative";
 
 const THIRTY_TWO: &str = "a step of K has 32 bytes, for which a wider swizzle costs less";
 const SIXTY_FOUR: &str = "a tile of A has 64 rows, 128 bytes, for which the widest swizzle costs less";

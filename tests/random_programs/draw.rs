@@ -42,6 +42,7 @@ const TYPES: &[DType] = &[
     DType::U4,
     DType::F8E4m3,
     DType::F8E5m2,
+    DType::F4E2m1,
 ];
 
 /// Maximal number of elements of a tile per thread.

@@ -127,6 +127,7 @@ impl Draw {
             DType::U8,
             DType::F8E4m3,
             DType::F8E5m2,
+            DType::F4E2m1,
         ];
         let from = self.pick(&narrow);
         let wide = [DType::F16, DType::F16, DType::Bf16, DType::F32, DType::I8, DType::U8];

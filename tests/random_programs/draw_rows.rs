@@ -28,7 +28,9 @@ fn asked(case: u64, at: u64) -> Option<Asked> {
     let Catalogue { converts, gemms, copies, exchanges, .. } = Target::usual().rows();
     // Products by descriptor need warp groups and tiles of 64 rows: rings draw them.
     let gemms: Vec<&GemmRow> = gemms.iter().filter(|row| !row.is_by_descriptor()).collect();
-    let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
+    // Programs compute with small integers, and a scale is neither 0 nor negative.
+    let converts = || converts.iter().filter(|row| !row.from.is_scale() && !row.to.is_scale());
+    let mut all: Vec<Asked> = converts().map(Asked::Convert).collect();
     all.extend(copies.iter().filter(|row| added(row).is_some()).map(Asked::Add));
     let is_packed = |row: &&GemmRow| row.is_swapped && row.a.dtype().bits() < 8;
     // The compiler grants one in ten of these requests: the instruction with its operands in plain order is often cheaper.
@@ -39,7 +41,7 @@ fn asked(case: u64, at: u64) -> Option<Asked> {
         all.extend(plain.iter().chain(&swapped).copied().map(Asked::Gemm));
         let is_rare =
             |row: &&ConvertRow| row.values >= 16 || !row.order.is_empty() || row.from == DType::F8E5m2;
-        all.extend(converts.iter().filter(is_rare).map(Asked::Convert));
+        all.extend(converts().filter(is_rare).map(Asked::Convert));
         all.extend(copies.iter().filter(|row| row.is_collective()).map(Asked::Matrices));
         all.extend(copies.iter().filter(|row| row.is_collective() && !row.is_load()).map(Asked::Matrices));
         let turned = exchanges.iter().filter(|row| row.held.is_some());

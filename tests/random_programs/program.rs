@@ -62,6 +62,7 @@ pub(super) fn exact(dtype: DType) -> i64 {
         DType::U8 => 255,
         DType::I16 => 32767,
         DType::U16 => 65535,
+        DType::F4E2m1 => 1 << 2,
         DType::F8E5m2 => 1 << 3,
         DType::F8E4m3 => 1 << 4,
         DType::Bf16 => 1 << 8,

@@ -50,7 +50,9 @@ fn register(dtype: DType) -> Option<(&'static str, &'static str)> {
         | DType::Tf32
         | DType::F64
         | DType::F8E4m3
-        | DType::F8E5m2 => return None,
+        | DType::F8E5m2
+        | DType::F4E2m1
+        | DType::F8E8m0 => return None,
     })
 }
 

@@ -270,6 +270,9 @@ impl Emitter<'_> {
                 let name = self.params[at].clone();
                 Ok(if *dtype == DType::Bool {
                     Value::phrase(format!("{name} != 0"))
+                } else if dtype.is_float() && dtype.bits() <= 8 {
+                    // No operand of an instruction has the byte of the parameter.
+                    Value::word(name).cast_to(value_type(*dtype))
                 } else {
                     Value::word(name)
                 })

@@ -71,7 +71,9 @@ fn forms(dtype: DType) -> Forms {
         DType::U16 => (Unsigned, Unsigned, UnsignedShort, UnsignedShort),
         DType::U32 => (Unsigned, Unsigned, Unsigned, Unsigned),
         DType::U64 => (LongLong, UnsignedLongLong, UnsignedLongLong, UnsignedLongLong),
-        DType::F8E4m3 | DType::F8E5m2 => (Unsigned, UnsignedShort, UnsignedChar, UnsignedChar),
+        DType::F4E2m1 | DType::F8E4m3 | DType::F8E5m2 | DType::F8E8m0 => {
+            (Unsigned, UnsignedShort, UnsignedChar, UnsignedChar)
+        }
         DType::F16 | DType::Bf16 => (Unsigned, UnsignedShort, UnsignedShort, UnsignedShort),
         // The instructions take bit patterns.
         DType::Tf32 => (Unsigned, Unsigned, Unsigned, Unsigned),

@@ -11,6 +11,8 @@ impl DType {
     /// - `f16`, `bf16`, `tf32`, `f32`: overflow gives infinity; `tf32` keeps its low 13 bits zero.
     /// - `f8e4m3`, `f8e5m2`: saturating, as in the GPU's own conversion. Magnitudes above 448 and 57344, infinity included,
     ///   become 448 and 57344 with their sign; NaN becomes `0x7f`.
+    /// - `f4e2m1`: saturating at 6. NaN, which the type lacks, becomes 6 too.
+    /// - `f8e8m0`: the magnitude, rounded up to a power of two and saturating at 2^127. 0 becomes 2^-127; NaN becomes `0xff`.
     /// - Integers: rounded, then saturated to the type's range; NaN becomes 0.
     /// - `bool`: 0 for 0, else 1.
     #[inline]
@@ -47,6 +49,14 @@ impl DType {
         ((bits << unused) as i64) >> unused
     }
 
+    /// Returns the pattern of all ones if it is a NaN that no conversion gives, so that it can mark memory never written. `None` for
+    /// types that are no floats, and for floats in which every pattern is the result of a conversion.
+    #[inline]
+    pub fn spare_nan(self) -> Option<u64> {
+        let format = self.float()?;
+        (format.nans && !format.is_scale).then(|| self.mask())
+    }
+
     /// Rounds `x` to this type and back: `decode(encode(x))`.
     #[inline]
     pub fn round(self, x: f64) -> f64 {
@@ -76,9 +86,10 @@ impl DType {
         }
     }
 
-    /// Returns the most negative finite value of this type: 0 for unsigned types and `bool`.
+    /// Returns the lowest finite value of this type: 0 for unsigned integers and `bool`, 2^-127 for `f8e8m0`.
     pub fn min_value(self) -> f64 {
         match self.values() {
+            Values::Float(format) if format.is_scale => self.decode(0),
             Values::Float(_) => -self.max_value(),
             Values::Truth | Values::Unsigned => 0.0,
             Values::Signed => -((1u64 << (self.bits() - 1)) as f64),
@@ -86,8 +97,15 @@ impl DType {
     }
 
     /// Reports whether a number of the source can stand for a value of this type. A float type accepts every number except a
-    /// finite one that rounds beyond the largest value. An integer type accepts whole numbers in its range.
+    /// finite one that rounds beyond the largest value. A type of scales accepts NaN and the positive numbers up to its largest one.
+    /// A type without NaN does not accept NaN. An integer type accepts whole numbers in its range.
     pub fn holds(self, x: f64) -> bool {
+        if self.is_scale() {
+            return x.is_nan() || x > 0.0 && x <= self.max_value();
+        }
+        if x.is_nan() && self.is_float() {
+            return self.decode(self.encode(x)).is_nan();
+        }
         if self.is_float() {
             let largest = self.max_value();
             return !x.is_finite() || x.abs() < largest + self.ulp(largest) / 2.0;
@@ -119,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_small_float_round_trips() {
-        for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2] {
+        for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2, DType::F4E2m1, DType::F8E8m0] {
             for bits in 0..=dtype.mask() {
                 let x = dtype.decode(bits);
                 // Decoding yields infinities of the saturating formats, but encoding never makes them.
@@ -127,6 +145,74 @@ mod tests {
                     assert_eq!(dtype.encode(x), bits, "{dtype} {bits:#x} = {x}");
                 }
             }
+        }
+    }
+
+    /// The values of OCP Microscaling Formats 1.0, table 5.
+    #[test]
+    fn every_f4e2m1_is_that_of_the_standard() {
+        let magnitudes = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+        for (bits, magnitude) in (0u64..).zip(magnitudes) {
+            for (bits, value) in [(bits, magnitude), (bits | 8, -magnitude)] {
+                assert_eq!(DType::F4E2m1.decode(bits).to_bits(), f64::to_bits(value), "{bits:#x}");
+                assert_eq!(DType::F4E2m1.encode(value), bits, "{value}");
+            }
+        }
+        // A tie goes to the pattern whose last bit is 0.
+        for (bits, pair) in (0u64..).zip(magnitudes.windows(2)) {
+            let tie = (pair[0] + pair[1]) / 2.0;
+            let check = |x: f64, want: u64| {
+                assert_eq!((DType::F4E2m1.encode(x), DType::F4E2m1.encode(-x)), (want, want | 8), "{x}");
+            };
+            check(tie, bits + bits % 2);
+            check(tie.next_down(), bits);
+            check(tie.next_up(), bits + 1);
+        }
+        for x in [6.5, 7.0, 1e300, f64::INFINITY] {
+            assert_eq!((DType::F4E2m1.encode(x), DType::F4E2m1.encode(-x)), (7, 15));
+        }
+        assert_eq!((DType::F4E2m1.encode(f64::NAN), DType::F4E2m1.encode(-f64::NAN)), (7, 7));
+        assert_eq!(DType::F4E2m1.encode(f64::from_bits(1)), 0);
+        assert_eq!(DType::F4E2m1.spare_nan(), None);
+    }
+
+    /// OCP Microscaling Formats 1.0, table 7, with rounding up and saturation as in the constructors of CUDA's `__nv_fp8_e8m0`.
+    #[test]
+    fn every_f8e8m0_is_that_of_the_standard() {
+        let of = |x: f64| DType::F8E8m0.encode(x);
+        for bits in 0..=254u64 {
+            let value = 2f64.powi(bits as i32 - 127);
+            assert_eq!(DType::F8E8m0.decode(bits), value, "{bits}");
+            assert_eq!((of(value), of(-value)), (bits, bits));
+            let above = (bits + 1).min(254);
+            assert_eq!([of(value.next_up()), of(value * 1.5), of(-value * 1.999)], [above; 3], "{value}");
+        }
+        assert!(DType::F8E8m0.decode(255).is_nan());
+        assert_eq!([of(0.0), of(-0.0), of(1e-300), of(f64::from_bits(1))], [0; 4]);
+        assert_eq!([of(f64::INFINITY), of(f64::NEG_INFINITY), of(f64::MAX)], [254; 3]);
+        assert_eq!(of(f64::NAN), 255);
+        assert_eq!(DType::F8E8m0.spare_nan(), None);
+    }
+
+    #[test]
+    fn scales_hold_positive_numbers_and_nan() {
+        let holds = |x: f64| DType::F8E8m0.holds(x);
+        assert!(holds(1.0) && holds(0.3) && holds(f64::NAN) && holds(2f64.powi(127)));
+        assert!(!holds(0.0) && !holds(-1.0) && !holds(f64::INFINITY) && !holds(2f64.powi(127) * 1.1));
+        assert!(DType::F4E2m1.holds(6.4) && !DType::F4E2m1.holds(7.0) && !DType::F4E2m1.holds(f64::NAN));
+        assert!(
+            DType::F4E2m1.holds(f64::INFINITY) && DType::F16.holds(f64::NAN) && !DType::I8.holds(f64::NAN)
+        );
+    }
+
+    /// The mark of memory never written is a NaN, and no number becomes it.
+    #[test]
+    fn spare_nans_are_nans_that_encoding_does_not_give() {
+        for dtype in DType::ALL.into_iter().filter(|dtype| dtype.bits() < 64) {
+            let is_spare = dtype.is_float()
+                && dtype.decode(dtype.mask()).is_nan()
+                && dtype.encode(f64::NAN) != dtype.mask();
+            assert_eq!(dtype.spare_nan().is_some(), is_spare, "{dtype}");
         }
     }
 
@@ -176,7 +262,7 @@ mod tests {
 
     #[test]
     fn spacing_is_the_distance_to_the_next_value() {
-        for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2] {
+        for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2, DType::F4E2m1, DType::F8E8m0] {
             let top = dtype.encode(dtype.max_value());
             for bits in 0..top {
                 let (x, next) = (dtype.decode(bits), dtype.decode(bits + 1));

@@ -78,6 +78,8 @@ element_types! {
     F64: "f64", 64, Values::Float(FloatFormat::DOUBLE);
     F8E4m3: "f8e4m3", 8, Values::Float(FloatFormat { infinities: false, saturates: true, ..FloatFormat::ieee(4, 3) });
     F8E5m2: "f8e5m2", 8, Values::Float(FloatFormat { saturates: true, ..FloatFormat::ieee(5, 2) });
+    F4E2m1: "f4e2m1", 4, Values::Float(FloatFormat { infinities: false, nans: false, saturates: true, ..FloatFormat::ieee(2, 1) });
+    F8E8m0: "f8e8m0", 8, Values::Float(FloatFormat::scale(8));
 }
 
 impl DType {
@@ -126,7 +128,7 @@ impl DType {
         DType::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
 
-    /// Reports whether this is a floating-point type, `tf32` and the 8-bit formats included.
+    /// Reports whether this is a floating-point type, `tf32`, the formats of 4 and 8 bits and the scales included.
     #[inline]
     pub const fn is_float(self) -> bool {
         matches!(self.class(), Class::Float)
@@ -138,11 +140,18 @@ impl DType {
         matches!(self.class(), Class::Int)
     }
 
-    /// Reports whether this type has negative values: signed integers and floats.
+    /// Reports whether this is the type of scales, `f8e8m0`: powers of two, with no sign and no zero.
+    #[inline]
+    pub const fn is_scale(self) -> bool {
+        matches!(self.values(), Values::Float(FloatFormat { is_scale: true, .. }))
+    }
+
+    /// Reports whether this type has negative values: signed integers, and floats but scales.
     #[inline]
     pub const fn is_signed(self) -> bool {
         match self.values() {
-            Values::Signed | Values::Float(_) => true,
+            Values::Float(format) => !format.is_scale,
+            Values::Signed => true,
             Values::Truth | Values::Unsigned => false,
         }
     }
@@ -154,10 +163,10 @@ impl DType {
     }
 
     /// Reports whether a matrix product may take elements of this type and of `other` as its two operands. They must be of the
-    /// same type, or both 8-bit floats, or both integers of one width of at most 8 bits, signed or not.
+    /// same type, or both 8-bit floats that are no scales, or both integers of one width of at most 8 bits, signed or not.
     pub const fn multiplies_with(self, other: DType) -> bool {
         let narrow = self.bits() <= 8 && self.bits() == other.bits();
-        let floats = self.is_float() && other.is_float();
+        let floats = self.is_float() && other.is_float() && !self.is_scale() && !other.is_scale();
         self as u8 == other as u8 || narrow && (floats || self.is_int() && other.is_int())
     }
 
@@ -217,7 +226,12 @@ mod tests {
         for (a, b) in [(DType::I8, DType::U8), (DType::U4, DType::I4), (DType::F8E4m3, DType::F8E5m2)] {
             assert!(a.multiplies_with(b) && b.multiplies_with(a) && a.multiplies_with(a));
         }
-        for (a, b) in [(DType::I8, DType::F8E4m3), (DType::F16, DType::Bf16), (DType::I8, DType::I4)] {
+        for (a, b) in [
+            (DType::I8, DType::F8E4m3),
+            (DType::F16, DType::Bf16),
+            (DType::I8, DType::I4),
+            (DType::F8E4m3, DType::F8E8m0),
+        ] {
             assert!(!a.multiplies_with(b) && !b.multiplies_with(a));
         }
     }
@@ -226,6 +240,8 @@ mod tests {
     fn kinds() {
         assert!(DType::Bf16.is_float() && DType::Bf16.is_signed() && !DType::Bf16.is_int());
         assert!(DType::U4.is_int() && !DType::U4.is_signed());
+        assert!(DType::F4E2m1.is_signed() && !DType::F4E2m1.is_scale() && DType::F4E2m1.mask() == 15);
+        assert!(DType::F8E8m0.is_float() && DType::F8E8m0.is_scale() && !DType::F8E8m0.is_signed());
         assert!(!DType::Bool.is_int() && !DType::Bool.is_float() && !DType::Bool.is_signed());
         assert_eq!(DType::U4.mask(), 15);
         assert_eq!(DType::U64.mask(), u64::MAX);

@@ -5,7 +5,8 @@
 const F64_MANTISSA: u32 = 52;
 const F64_BIAS: i64 = 1023;
 
-/// A binary floating-point format: below a sign bit the bits of the exponent, of the mantissa, and unused ones.
+/// A binary floating-point format: below a sign bit the bits of the exponent, of the mantissa, and unused ones. A format of scales
+/// has no sign bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FloatFormat {
     /// The bits of the exponent.
@@ -16,8 +17,12 @@ pub struct FloatFormat {
     pub unused: u32,
     /// The highest exponent stands for infinity and NaNs. Without infinities the highest mantissa of this exponent is the only NaN.
     pub infinities: bool,
+    /// The format has NaNs. Without them NaN becomes the largest value, as in the GPU's own conversion.
+    pub nans: bool,
     /// Rounding gives the largest value instead of infinity, as in the GPU's own conversion.
     pub saturates: bool,
+    /// The values are powers of two alone: no sign, no zero, no mantissa. Pattern `e` is 2^(e - bias). Rounding goes up, of the magnitude.
+    pub is_scale: bool,
 }
 
 impl FloatFormat {
@@ -26,7 +31,20 @@ impl FloatFormat {
 
     /// Returns a format of IEEE 754.
     pub(crate) const fn ieee(exponent: u32, mantissa: u32) -> FloatFormat {
-        FloatFormat { exponent, mantissa, unused: 0, infinities: true, saturates: false }
+        FloatFormat {
+            exponent,
+            mantissa,
+            unused: 0,
+            infinities: true,
+            nans: true,
+            saturates: false,
+            is_scale: false,
+        }
+    }
+
+    /// Returns the format of scales with this many bits.
+    pub(crate) const fn scale(exponent: u32) -> FloatFormat {
+        FloatFormat { infinities: false, saturates: true, is_scale: true, ..FloatFormat::ieee(exponent, 0) }
     }
 
     #[inline]
@@ -37,12 +55,12 @@ impl FloatFormat {
     /// Returns the mask of all bits of a pattern but its sign and the unused ones: 0 for both zeros.
     #[inline]
     pub const fn magnitude_mask(self) -> u64 {
-        self.nan() << self.unused
+        self.ones() << self.unused
     }
 
-    /// Returns the NaN of the GPU, without the unused bits: positive, with all other bits set.
+    /// Returns the pattern whose bits are all 1 but the sign, without the unused bits: the NaN of the GPU, if the format has NaNs.
     #[inline]
-    const fn nan(self) -> u64 {
+    const fn ones(self) -> u64 {
         (1 << (self.exponent + self.mantissa)) - 1
     }
 
@@ -55,11 +73,13 @@ impl FloatFormat {
     /// Returns the bits of the largest finite value.
     #[inline]
     pub(crate) const fn largest(self) -> u64 {
-        (if self.infinities { self.infinity() } else { self.nan() } - 1) << self.unused
+        let beyond = if self.infinities { self.infinity() } else { self.ones() + !self.nans as u64 };
+        (beyond - 1) << self.unused
     }
 
     /// Returns the bits of `x`, rounded to nearest with ties to even. A magnitude above the largest value, infinity included, becomes
-    /// infinity, or the largest value if the format saturates. NaN becomes the GPU's.
+    /// infinity, or the largest value if the format saturates. NaN becomes the GPU's, or the largest value in a format without NaNs.
+    /// A scale is rounded up instead.
     #[inline]
     pub(crate) fn encode(self, x: f64) -> u64 {
         if self == FloatFormat::SINGLE {
@@ -68,14 +88,31 @@ impl FloatFormat {
         if self == FloatFormat::DOUBLE {
             return x.to_bits();
         }
+        if self.is_scale {
+            return self.encode_scale(x);
+        }
         let sign = (x.to_bits() >> 63) << (self.exponent + self.mantissa);
         let most = if self.saturates { self.largest() >> self.unused } else { self.infinity() };
         let pattern = match self.magnitude(x) {
             Some(magnitude) => sign | magnitude.min(most),
-            None if x.is_nan() => self.nan(),
+            None if x.is_nan() => self.ones(),
             None => sign | most,
         };
         pattern << self.unused
+    }
+
+    /// Returns the exponent of the smallest power of two that is at least `|x|`, as a scale. A magnitude below the smallest scale, 0
+    /// included, becomes it; one above the largest, infinity included, becomes the largest.
+    #[inline]
+    fn encode_scale(self, x: f64) -> u64 {
+        if x.is_nan() {
+            return self.ones();
+        }
+        let bits = x.abs().to_bits();
+        let above = i64::from(bits & ((1 << F64_MANTISSA) - 1) != 0);
+        // An f64 subnormal and infinity lie beyond both ends, whatever their mantissas.
+        let exponent = (bits >> F64_MANTISSA) as i64 - F64_BIAS + self.bias() + above;
+        exponent.clamp(0, self.largest() as i64) as u64
     }
 
     /// Returns the magnitude bits of finite `x` rounded to nearest even, without an upper limit. Past the largest exponent the bits
@@ -113,6 +150,14 @@ impl FloatFormat {
             return f64::from_bits(bits);
         }
         let bits = bits >> self.unused;
+        if self.is_scale {
+            let exponent = bits & self.ones();
+            return if exponent > self.largest() {
+                f64::NAN
+            } else {
+                power_of_two((exponent as i64 - self.bias()) as i32)
+            };
+        }
         if self.exponent == FloatFormat::SINGLE.exponent {
             // The pattern is the upper part of an f32. The conversion keeps the payload of a NaN.
             return f64::from(f32::from_bits(
@@ -120,7 +165,7 @@ impl FloatFormat {
             ));
         }
         let sign = ((bits >> (self.exponent + self.mantissa)) & 1) << 63;
-        let magnitude = bits & self.nan();
+        let magnitude = bits & self.ones();
         let (exponent, mantissa) = (magnitude >> self.mantissa, bits & ((1 << self.mantissa) - 1));
         if self.infinities && magnitude == self.infinity() {
             return f64::from_bits(f64::INFINITY.to_bits() | sign);
@@ -143,8 +188,9 @@ impl FloatFormat {
             return f64::NAN;
         }
         let exponent = ((x.to_bits() >> F64_MANTISSA) & 0x7ff) as i64 - F64_BIAS;
-        let highest = self.bias() + i64::from(!self.infinities);
-        power_of_two((exponent.clamp(1 - self.bias(), highest) - i64::from(self.mantissa)) as i32)
+        let highest = (self.largest() >> self.unused >> self.mantissa) as i64 - self.bias();
+        let lowest = i64::from(!self.is_scale) - self.bias();
+        power_of_two((exponent.clamp(lowest, highest) - i64::from(self.mantissa)) as i32)
     }
 }
 

@@ -258,6 +258,8 @@ fn in_file(dtype: DType) -> Option<Dtype> {
         DType::F64 => Dtype::F64,
         DType::F8E4m3 => Dtype::F8_E4M3,
         DType::F8E5m2 => Dtype::F8_E5M2,
+        DType::F4E2m1 => Dtype::F4,
+        DType::F8E8m0 => Dtype::F8_E8M0,
         DType::Tf32 | DType::I1 | DType::I2 | DType::I4 | DType::U1 | DType::U2 | DType::U4 => return None,
     })
 }

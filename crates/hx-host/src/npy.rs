@@ -181,6 +181,8 @@ fn type_code(dtype: DType) -> Option<&'static str> {
         | DType::Tf32
         | DType::F8E4m3
         | DType::F8E5m2
+        | DType::F8E8m0
+        | DType::F4E2m1
         | DType::I1
         | DType::I2
         | DType::I4

@@ -99,6 +99,12 @@ pub(crate) fn check_uniform(dtype: DType, low: f64, high: f64) -> HostResult<()>
             "`uniform` needs finite bounds with low < high, and has {low} and {high}"
         )));
     }
+    // A draw of scales may begin at 0: its lowest numbers are rounded up, as all are.
+    if dtype.is_scale() && (low < 0.0 || high <= dtype.min_value()) {
+        return Err(HostError::arithmetic(format!(
+            "found the bounds {low} and {high}, and `{dtype}` holds positive numbers"
+        )));
+    }
     if dtype.is_int() && (low < dtype.min_value() || high > dtype.max_value() + 1.0) {
         return Err(HostError::arithmetic(format!(
             "found the bounds {low} and {high}, and `{dtype}` holds {} to {}",

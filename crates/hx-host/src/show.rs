@@ -71,6 +71,8 @@ fn show_element(dtype: DType, bits: u64, digits: Option<usize>) -> String {
         Class::Bool => (bits & 0xff != 0).to_string(),
         Class::Int if dtype.is_signed_int() => dtype.sign_extend(bits).to_string(),
         Class::Int => (bits & dtype.mask()).to_string(),
+        // The shortest text that is rounded up to a power of two may lie far below it.
+        Class::Float if dtype.is_scale() => show_rounded(DType::F32, dtype.decode(bits), digits),
         Class::Float => show_rounded(dtype, dtype.decode(bits), digits),
     }
 }

@@ -16,12 +16,12 @@ use crate::error::{HostError, HostResult};
 use crate::recipe::Recipe;
 use crate::stretch::{for_each, map};
 
-/// The byte that fills new memory of non-float types.
+/// The byte that fills new memory of types without NaN.
 const POISON_BYTE: u8 = 0xcd;
 
 /// Returns the byte that fills memory never written.
 pub(crate) fn poison_byte(dtype: DType) -> u8 {
-    if dtype.is_float() { 0xff } else { POISON_BYTE }
+    if dtype.decode(dtype.mask()).is_nan() { 0xff } else { POISON_BYTE }
 }
 
 /// A whole tensor in row-major order, packed as in GPU memory.
@@ -65,14 +65,16 @@ impl HostTensor {
 
 /// Reports whether these bits are the pattern of new memory: a NaN that no computation produces, or `0xcd` bytes.
 ///
-/// Returns false for types below 8 bits, in which every pattern is an ordinary value.
+/// Returns false for types in which every pattern is an ordinary value.
 pub fn is_poison(dtype: DType, bits: u64) -> bool {
     poison_bits(dtype) == Some(bits)
 }
 
-/// Returns the pattern of memory never written; `None` for types below 8 bits, in which every pattern is an ordinary value.
+/// Returns the pattern of memory never written; `None` for types below 8 bits and for `f8e8m0`, in which every pattern is an ordinary
+/// value.
 pub fn poison_bits(dtype: DType) -> Option<u64> {
-    (dtype.bits() >= 8).then(|| u64::from_le_bytes([poison_byte(dtype); 8]) & dtype.mask())
+    (dtype.bits() >= 8 && !dtype.is_scale())
+        .then(|| u64::from_le_bytes([poison_byte(dtype); 8]) & dtype.mask())
 }
 
 /// Decodes an element of an integer type.

@@ -113,13 +113,20 @@ pub(super) fn scalar(dtype: DType) -> Option<&'static str> {
         DType::I16 => "int16_t",
         DType::I32 => "int32_t",
         DType::I64 => "int64_t",
-        DType::U8 | DType::F8E4m3 | DType::F8E5m2 => "uint8_t",
+        DType::U8 | DType::F8E4m3 | DType::F8E5m2 | DType::F8E8m0 => "uint8_t",
         DType::U16 | DType::F16 | DType::Bf16 => "uint16_t",
         DType::U32 => "uint32_t",
         DType::U64 => "uint64_t",
         DType::F32 => "float",
         DType::F64 => "double",
         // Numbers of fewer than 8 bits and of `tf32` have bits that must be 0, which C does not make so.
-        DType::Tf32 | DType::I1 | DType::I2 | DType::I4 | DType::U1 | DType::U2 | DType::U4 => return None,
+        DType::Tf32
+        | DType::I1
+        | DType::I2
+        | DType::I4
+        | DType::U1
+        | DType::U2
+        | DType::U4
+        | DType::F4E2m1 => return None,
     })
 }

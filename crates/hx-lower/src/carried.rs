@@ -9,6 +9,10 @@ use crate::value::Tensor;
 
 /// Returns the type in which threads exchange elements of this type.
 pub(crate) fn carrier(dtype: DType) -> DType {
+    if dtype == DType::F4E2m1 {
+        // It has every value of the narrower float.
+        return DType::F8E4m3;
+    }
     match dtype {
         _ if !dtype.is_int() || dtype.bits() >= 8 => dtype,
         _ if dtype.is_signed_int() => DType::I8,

@@ -97,6 +97,10 @@ impl Lowering<'_> {
         let on_bits = on_bits(operator).is_some();
         let fits = match dtype.class() {
             Class::Bool => matches!(operator, Not | And | Or | Xor | Select | Eq | Ne),
+            // A scale has no sign and no zero, so most results are none: they are computed in another type.
+            Class::Float if dtype.is_scale() => {
+                matches!(operator, Select | Lt | Le | Eq | Ne | IsNan | Min | Max)
+            }
             Class::Float => operator != Not && !on_bits && !operator.is_of_words(),
             Class::Int if operator.is_of_words() => dtype.bits() >= 32,
             Class::Int => !matches!(operator, Not | Floor | Ceil | Round) && !operator.is_transcendental(),
@@ -116,7 +120,7 @@ impl Lowering<'_> {
             _ if operator.is_of_words() => {
                 Some("it takes integers of 32 or 64 bits: `cast(…, u32)` converts")
             }
-            _ if dtype.is_int() => Some("`cast(…, f32)` converts element by element"),
+            _ if dtype.is_int() || dtype.is_scale() => Some("`cast(…, f32)` converts element by element"),
             _ => None,
         };
         let error = match help {
@@ -206,7 +210,13 @@ impl Lowering<'_> {
     pub(crate) fn out_of_range<T>(&mut self, at: ExprId, x: f64, dtype: DType) -> Lower<T> {
         let message = format!("found `{x:?}`, which `{dtype}` cannot hold");
         let error = self.error(&codes::LITERAL_OUT_OF_RANGE, at, message);
-        Err(self.report(if dtype.is_float() { error.help(BEYOND) } else { error }))
+        Err(self.report(match dtype.is_float() {
+            true if dtype.is_scale() => {
+                error.help(format!("it has powers of two alone, and `cast(x, {dtype})` rounds up to one"))
+            }
+            true => error.help(BEYOND),
+            false => error,
+        }))
     }
 
     pub(crate) fn integer_operand(&mut self, at: ExprId, value: Expr, dtype: DType) -> Lower<Scalar> {

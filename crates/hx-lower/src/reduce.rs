@@ -164,12 +164,15 @@ impl Lowering<'_> {
             return Err(self.report(error));
         }
         let on_bits = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
-        let fits = if on_bits { !tensor.dtype.is_float() } else { tensor.dtype != DType::Bool };
+        let is_scale = tensor.dtype.is_scale();
+        let fits = if on_bits { !tensor.dtype.is_float() } else { tensor.dtype != DType::Bool && !is_scale };
         if fits {
             return Ok(());
         }
         let message = format!("`{}` does not reduce elements of type `{}`", operator.name(), tensor.dtype);
-        self.fail(&codes::NO_SUCH_OPERATION, id, message)
+        let error = self.error(&codes::NO_SUCH_OPERATION, id, message);
+        let help = "`cast(…, f32)` converts element by element";
+        Err(self.report(if is_scale { error.help(help) } else { error }))
     }
 
     /// Combines the elements of a register tensor along an axis, whose extent becomes 1.

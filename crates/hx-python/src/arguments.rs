@@ -199,16 +199,19 @@ fn viewed<'py>(
     let py = view.py();
     let name: String = view.getattr(intern!(py, "dtype"))?.extract()?;
     let dtype = parse(py, &name)?;
-    let changed = |memory: Memory| {
-        memory.viewed(dtype).map_err(|error| {
-            let text = format!("{}: {}", which(), error.message);
-            Problem::new(Class::Launch, error.code, text).raise(py)
-        })
-    };
+    let changed = |memory: Memory| seen_as(py, memory, dtype, which);
     Ok(match read(base, torch, which)? {
         Argument::Device { device, memory } => Argument::Device { device, memory: changed(memory)? },
         Argument::Host { memory, array } => Argument::Host { memory: changed(memory)?, array },
         other => other,
+    })
+}
+
+/// Returns memory with elements of another type.
+fn seen_as(py: Python<'_>, memory: Memory, dtype: DType, which: &dyn Fn() -> String) -> PyResult<Memory> {
+    memory.viewed(dtype).map_err(|error| {
+        let text = format!("{}: {}", which(), error.message);
+        Problem::new(Class::Launch, error.code, text).raise(py)
     })
 }
 
@@ -243,10 +246,16 @@ fn tensor<'py>(
     let device = torch::device(object)?;
     let Ok(device) = u32::try_from(device) else { return described(object, which) };
     let element = torch::dtype(object)?;
-    let dtype = torch.dtype(&element).ok_or_else(|| unknown(&element, which))?;
+    let pair = torch.pair(&element);
+    let held = pair.map(|_| DType::U8).or_else(|| torch.dtype(&element));
+    let dtype = held.ok_or_else(|| unknown(&element, which))?;
     let address = torch::address(object)?;
     let (shape, strides) = torch::extents(object)?;
     let memory = Memory { address, dtype, shape: Dims::of(&shape)?, strides: Dims::of(&strides)? };
+    let memory = match pair {
+        Some(dtype) => seen_as(object.py(), memory, dtype, which)?,
+        None => memory,
+    };
     Ok(Argument::Device { device, memory: usable(object.py(), memory, which)? })
 }
 

@@ -172,6 +172,7 @@ pub(crate) fn dtype(code: u8, bits: u8, lanes: u16) -> Option<DType> {
         (6, 8) => DType::Bool,
         (10, 8) => DType::F8E4m3,
         (12, 8) => DType::F8E5m2,
+        (14, 8) => DType::F8E8m0,
         _ => return None,
     })
 }

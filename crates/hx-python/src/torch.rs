@@ -18,6 +18,8 @@ pub(crate) struct Torch {
     /// The class of tensors without elements with which PyTorch traces programs; `None` if this version has none.
     fake: Option<Py<PyAny>>,
     dtypes: Vec<(Py<PyAny>, DType)>,
+    /// The types whose element is two of ours, in one byte.
+    pairs: Vec<(Py<PyAny>, DType)>,
     stream: Option<Py<PyAny>>,
     exchange: Option<Exchange>,
 }
@@ -41,15 +43,19 @@ impl Torch {
         };
         let stream = torch.getattr("_C").and_then(|c| c.getattr("_cuda_getCurrentRawStream")).ok();
         let fake = py.import("torch._subclasses.fake_tensor").and_then(|module| module.getattr("FakeTensor"));
-        let names: BTreeMap<String, String> = py.import("hx._dtypes")?.getattr("NAMES")?.extract()?;
-        let dtypes = names.iter().filter_map(|(theirs, name)| {
-            Some((torch.getattr(theirs.as_str()).ok()?.unbind(), DType::parse(name)?))
-        });
+        let table = |name: &str| -> PyResult<Vec<(Py<PyAny>, DType)>> {
+            let names: BTreeMap<String, String> = py.import("hx._dtypes")?.getattr(name)?.extract()?;
+            let known = names.iter().filter_map(|(theirs, name)| {
+                Some((torch.getattr(theirs.as_str()).ok()?.unbind(), DType::parse(name)?))
+            });
+            Ok(known.collect())
+        };
         let found = Torch {
             tensor: torch.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
             parameter: parameter.unbind(),
             fake: fake.ok().map(Bound::unbind),
-            dtypes: dtypes.collect(),
+            dtypes: table("NAMES")?,
+            pairs: table("PAIRS")?,
             stream: stream.map(Bound::unbind),
             exchange: Exchange::of(&torch.getattr("Tensor")?),
         };
@@ -75,7 +81,12 @@ impl Torch {
 
     /// Returns the element type for one of PyTorch's; `None` if hx does not have it.
     pub(crate) fn dtype(&self, dtype: &Bound<'_, PyAny>) -> Option<DType> {
-        self.dtypes.iter().find(|(known, _)| known.as_ptr() == dtype.as_ptr()).map(|(_, dtype)| *dtype)
+        of(&self.dtypes, dtype)
+    }
+
+    /// Returns the element type for one of PyTorch's whose element is two of it, in one byte; `None` for others.
+    pub(crate) fn pair(&self, dtype: &Bound<'_, PyAny>) -> Option<DType> {
+        of(&self.pairs, dtype)
     }
 
     /// Returns the handle of the current stream of a device; 0, the default stream, if PyTorch has no CUDA.
@@ -105,6 +116,10 @@ impl Torch {
         let class = class.as_any().as_ptr();
         class == self.tensor.as_ptr() || class == self.parameter.as_ptr()
     }
+}
+
+fn of(table: &[(Py<PyAny>, DType)], dtype: &Bound<'_, PyAny>) -> Option<DType> {
+    table.iter().find(|(known, _)| known.as_ptr() == dtype.as_ptr()).map(|(_, dtype)| *dtype)
 }
 
 /// Returns the number of a tensor's device; negative on the host.

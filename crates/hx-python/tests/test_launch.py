@@ -149,6 +149,42 @@ def test_bfloat16_of_ml_dtypes(rng):
     np.testing.assert_allclose(y.astype(np.float64), reference, rtol=2e-2, atol=1e-2)
 
 
+WIDENED = """kernel widened<S: type, T: type>(x: S[m, n], y: mut T[m, n]) where n % 2 == 0 grid [m] threads 32 {
+    copy(cast(load(tile(x, [1, 64])[.., .., block_idx, 0]), T), tile(y, [1, 64])[.., .., block_idx, 0]);
+}"""
+
+
+@pytest.mark.parametrize("name", ["int2", "uint2", "int4", "uint4", "float4_e2m1fn", "float8_e8m0fnu", "float8_e5m2"])
+def test_narrow_numbers_of_ml_dtypes(rng, name):
+    dtype = getattr(pytest.importorskip("ml_dtypes"), name)
+    kernel = hx.compile(WIDENED).widened
+    bits = 2 if name.endswith("int2") else 4 if "4" in name[:6] else 8
+    patterns = rng.integers(0, 1 << bits, (3, 64), dtype=np.uint8)
+    if name.startswith("int"):
+        patterns = np.where(patterns >> (bits - 1), patterns | (256 - (1 << bits)), patterns).astype(np.uint8)
+    # The rows of an array in columns are not contiguous.
+    for x in [patterns.view(dtype), np.asfortranarray(patterns).view(dtype) if bits < 8 else patterns.view(dtype)]:
+        y = np.zeros((3, 64), np.float32)
+        kernel(x, y)
+        np.testing.assert_array_equal(y, x.astype(np.float32))
+        back = np.zeros((3, 64), dtype)
+        kernel(np.nan_to_num(y, nan=1.0, posinf=1.0, neginf=1.0), back)
+        finite = np.isfinite(y)
+        np.testing.assert_array_equal(back.astype(np.float32)[finite], y[finite])
+
+
+def test_names_of_block_scaled_types():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    kernel = hx.compile(WIDENED).widened
+    x, y = np.ones((1, 64), ml_dtypes.float4_e2m1fn), np.zeros((1, 64), ml_dtypes.float8_e8m0fnu)
+    kernel(x, y, S=hx.f4e2m1, T=ml_dtypes.float8_e8m0fnu)
+    np.testing.assert_array_equal(y.view(np.uint8), 127)
+    packed = np.full((1, 32), 0x2C, np.uint8)
+    wide = np.zeros((1, 64), np.float32)
+    kernel(hx.view(packed, "f4e2m1"), wide)
+    np.testing.assert_array_equal(wide[0, :2], [-2, 1])
+
+
 def test_an_array_of_another_library(rng):
     class Wrapped:
         def __init__(self, array):

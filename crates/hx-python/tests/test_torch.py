@@ -32,6 +32,23 @@ def poisoned(*shape, dtype=torch.float32):
     return torch.full(shape, math.nan, device=DEVICE, dtype=dtype)
 
 
+@pytest.mark.skipif(not hasattr(torch, "float4_e2m1fn_x2"), reason="PyTorch has no block-scaled types")
+def test_block_scaled_weights():
+    text = """kernel scaled(w: f4e2m1[n, k], s: f8e8m0[n, g], y: mut f32[n, k]) where k % 32 == 0, g == k / 32 grid [n] threads 32 {
+        let t = cast(load(tile(w, [1, 64])[.., .., block_idx, 0]), f32);
+        let by = cast(load(tile(s, [1, 2])[.., .., block_idx, 0]), f32);
+        copy(reshape(reshape(t, [1, 2, 32]) * by[.., .., new], [1, 64]), tile(y, [1, 64])[.., .., block_idx, 0]);
+    }"""
+    packed = torch.randint(0, 256, (5, 32), dtype=torch.uint8, device=DEVICE)
+    scale = torch.randint(100, 150, (5, 2), dtype=torch.uint8, device=DEVICE).view(torch.float8_e8m0fnu)
+    y = poisoned(5, 64)
+    hx.compile(text).scaled(packed.view(torch.float4_e2m1fn_x2), scale, y)
+    values = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], device=DEVICE)
+    values = torch.cat([values, -values])
+    wide = values[torch.stack([packed & 15, packed >> 4], -1).reshape(5, 64).long()]
+    torch.testing.assert_close(y, wide * scale.float().repeat_interleave(32, 1), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 16), (100, 72, 48), (257, 129, 80)])
 def test_a_product(m, n, k):
     a, b, c = randn(m, k, dtype=torch.float16), randn(n, k, dtype=torch.float16), poisoned(m, n, dtype=torch.float16)

@@ -3,16 +3,18 @@
 
 use hx_dtype::{Class, DType};
 
-/// Reports whether these bits are the fill of memory never written: a NaN that no computation produces.
+/// Reports whether these bits are the fill of memory never written: a NaN that no computation produces. Never, for a type without one.
 pub(crate) fn is_fill(dtype: DType, bits: u64) -> bool {
-    dtype.is_float() && bits == dtype.mask()
+    dtype.spare_nan() == Some(bits)
 }
 
 /// Converts the value of each thread.
 pub(crate) fn cast(from: DType, to: DType, out: &mut [u64], x: &[u64]) {
-    // The fill of memory never written becomes the fill of the other floating-point type.
-    if is_fill(from, from.mask()) && to.is_float() && x.iter().any(|x| is_fill(from, *x)) {
-        return each(out, x, |x| if is_fill(from, x) { to.mask() } else { convert(from, to, x) });
+    // The fill of memory never written becomes the fill of the other floating-point type, if that has one.
+    if let (Some(fill), Some(filled)) = (from.spare_nan(), to.spare_nan())
+        && x.contains(&fill)
+    {
+        return each(out, x, |x| if x == fill { filled } else { convert(from, to, x) });
     }
     match (from, to) {
         (DType::F16, DType::F32) => each(out, x, |x| single(DType::F16.decode(x))),

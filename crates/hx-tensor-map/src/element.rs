@@ -36,7 +36,9 @@ impl MapElement {
     /// know are moved as integers of their size, and `tf32` as `f32`.
     pub fn of(dtype: DType) -> Option<MapElement> {
         Some(match dtype {
-            DType::Bool | DType::I8 | DType::U8 | DType::F8E4m3 | DType::F8E5m2 => MapElement::U8,
+            DType::Bool | DType::I8 | DType::U8 | DType::F8E4m3 | DType::F8E5m2 | DType::F8E8m0 => {
+                MapElement::U8
+            }
             DType::I16 | DType::U16 => MapElement::U16,
             DType::U32 => MapElement::U32,
             DType::I32 => MapElement::I32,
@@ -46,7 +48,9 @@ impl MapElement {
             DType::Bf16 => MapElement::Bf16,
             DType::F32 | DType::Tf32 => MapElement::F32,
             DType::F64 => MapElement::F64,
-            DType::I1 | DType::I2 | DType::I4 | DType::U1 | DType::U2 | DType::U4 => return None,
+            DType::I1 | DType::I2 | DType::I4 | DType::U1 | DType::U2 | DType::U4 | DType::F4E2m1 => {
+                return None;
+            }
         })
     }
 

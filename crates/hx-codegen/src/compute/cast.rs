@@ -80,6 +80,10 @@ impl Emitter<'_> {
     /// Returns a C++ condition: the value is not 0.
     fn truth(&self, from: DType, value: &Value) -> Value {
         let x = value.operand();
+        if from.is_scale() {
+            // No scale is 0.
+            return Value::word("true".to_owned());
+        }
         Value::phrase(match (from.float(), storage::value(from)) {
             (Some(_), CType::Float) => format!("{x} != 0.0f"),
             (Some(_), CType::Double) => format!("{x} != 0.0"),

@@ -4,6 +4,7 @@
 //! would move it through registers first: the operand in registers is converted instead, even to a narrower type.
 
 use hx_base::{Applicability, Diagnostic, codes};
+use hx_dtype::DType;
 
 use super::Reporter;
 use crate::{Builtin, Elem, Expr, ExprId, KernelFn, MemorySpace, Resolution, Ty, infer_body};
@@ -59,14 +60,37 @@ fn converted<'a>(
         Use::Write => Some(first),
         Use::Elementwise if holds(found, wanted) => Some(second),
         Use::Elementwise => Some(first),
-        Use::Product => match [expr, other].map(|operand| is_in_registers(at, operand)) {
-            [true, false] => Some(first),
-            [false, true] => Some(second),
-            [false, false] => None,
+        Use::Product => match [(expr, found), (other, wanted)].map(|(operand, elem)| Factor {
+            in_registers: is_in_registers(at, operand),
+            has_products: has_products(elem),
+        }) {
+            // A type without products is the one to leave.
+            [Factor { has_products: false, in_registers }, Factor { has_products: true, .. }] => {
+                in_registers.then_some(first)
+            }
+            [Factor { has_products: true, .. }, Factor { has_products: false, in_registers }] => {
+                in_registers.then_some(second)
+            }
+            [Factor { in_registers: true, .. }, Factor { in_registers: false, .. }] => Some(first),
+            [Factor { in_registers: false, .. }, Factor { in_registers: true, .. }] => Some(second),
+            [Factor { in_registers: false, .. }, Factor { in_registers: false, .. }] => None,
             // The narrower type is the one that is multiplied faster.
-            [true, true] => Some(if holds(wanted, found) { second } else { first }),
+            [Factor { in_registers: true, .. }, Factor { in_registers: true, .. }] => {
+                Some(if holds(wanted, found) { second } else { first })
+            }
         },
     }
+}
+
+/// A factor of a matrix product.
+struct Factor {
+    in_registers: bool,
+    has_products: bool,
+}
+
+/// Reports whether any target multiplies elements of this type: no instruction takes block scales, so their elements are widened.
+fn has_products(elem: &Elem) -> bool {
+    !matches!(elem, Elem::Known(dtype) if *dtype == DType::F4E2m1 || dtype.is_scale())
 }
 
 fn is_in_registers(at: &Reporter<'_>, expr: ExprId) -> bool {
@@ -120,7 +144,10 @@ fn use_by(called: &Builtin) -> Use {
 fn holds(wide: &Elem, narrow: &Elem) -> bool {
     let (Elem::Known(wide), Elem::Known(narrow)) = (wide, narrow) else { return false };
     match (wide.is_float(), narrow.is_float()) {
-        (true, true) => wide.bits() > narrow.bits(),
+        // The largest scales are beyond `f16`.
+        (true, true) => {
+            wide.bits() > narrow.bits() && !wide.is_scale() && (!narrow.is_scale() || *wide != DType::F16)
+        }
         // An `f32` has a significand of 24 bits, so it holds every integer type of up to 16 bits.
         (true, false) => narrow.is_int() && (wide.bits() >= 32 && narrow.bits() <= 16 || wide.bits() == 64),
         (false, false) => {

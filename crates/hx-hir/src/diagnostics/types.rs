@@ -73,6 +73,9 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             let message = format!("found {value}, which `{dtype}` cannot hold");
             let found = at.diagnostic(&codes::LITERAL_OUT_OF_RANGE, at.expr(*expr), message);
             match dtype.is_float() {
+                true if dtype.is_scale() => {
+                    found.help(format!("it has powers of two alone, and `cast(x, {dtype})` rounds up to one"))
+                }
                 true => found.help("`inf` is infinity, and `cast(x, T)` rounds to what the type has"),
                 false => found,
             }

@@ -10,7 +10,7 @@ use hx_dtype::DType;
 use super::counting;
 use crate::HostError;
 use crate::archive::{Archive, encode, save};
-use crate::tensor::HostTensor;
+use crate::tensor::{HostTensor, Tensor};
 
 /// Makes a file from a header and data.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
@@ -51,6 +51,28 @@ fn a_file_as_others_write_it() {
         a: u8[2, 3]
         b: bf16[2]"#]]
     .assert_eq(&shown);
+}
+
+/// Weights and scales of a block-scaled format, two weights a byte.
+#[test]
+fn block_scaled_weights() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("x.safetensors");
+    let header = r#"{"w":{"dtype":"F4","shape":[2,4],"data_offsets":[0,4]},
+        "s":{"dtype":"F8_E8M0","shape":[2,1],"data_offsets":[4,6]}}"#;
+    std::fs::write(&path, file(header, &[0x10, 0x32, 0x54, 0xf6, 127, 130])).expect("writable");
+    let archive = Archive::open(&path).expect("valid");
+    let numbers = |name: &str| {
+        let tensor = Tensor::from_host(archive.tensor(name).expect("there"));
+        (tensor.dtype(), tensor.numbers().expect("floats").into_floats())
+    };
+    assert_eq!(numbers("w"), (DType::F4E2m1, vec![0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, -6.0]));
+    assert_eq!(numbers("s"), (DType::F8E8m0, vec![1.0, 8.0]));
+    let odd = vec![("w".to_owned(), counting(DType::F4E2m1, &[3]).to_host())];
+    assert!(encode(&odd).is_err(), "the format ends tensors at whole bytes");
+    let even = counting(DType::F4E2m1, &[2, 3]).to_host();
+    save(&path, &[("w".to_owned(), even.clone())]).expect("writable");
+    assert_eq!(Archive::open(&path).expect("valid").tensor("w"), Ok(even));
 }
 
 #[test]
@@ -106,8 +128,8 @@ fn broken_files_say_what_is_wrong() {
 
 #[test]
 fn tensors_that_cannot_be_had() {
-    let text = r#"{"layers.0.w": {"dtype": "F8_E8M0", "shape": [4], "data_offsets": [0, 4]}}"#;
-    expect!["`DIR/x.safetensors`: the element type F8_E8M0 of `layers.0.w` has no counterpart here"]
+    let text = r#"{"layers.0.w": {"dtype": "F8_E4M3FNUZ", "shape": [4], "data_offsets": [0, 4]}}"#;
+    expect!["`DIR/x.safetensors`: the element type F8_E4M3FNUZ of `layers.0.w` has no counterpart here"]
         .assert_eq(&fail(&file(text, &[0; 4]), Some("layers.0.w")));
     expect![[r#"
         `DIR/x.safetensors` has no tensor `layers.0.b`

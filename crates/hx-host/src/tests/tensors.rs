@@ -61,14 +61,20 @@ fn casts_round_and_saturate() {
     assert_eq!(encode_int(DType::U64, -1), 0);
     assert_eq!(encode_int(DType::I64, i64::MIN), i64::MIN as u64);
     assert_eq!(encode_int(DType::I4, -100), 0x8);
+    let x = tensor(DType::F64, &[6], &[0.25, -1.75, 5.0, -1e9, f64::NAN, 0.0]);
+    expect!["f4e2m1[6] [ 0.0, -2.0,  4.0, -6.0,  6.0,  0.0]"]
+        .assert_eq(&show(&x.cast(DType::F4E2m1).expect("casts")));
+    expect!["f8e8m0[6]  (1 nan) [      0.2,       2.0,       8.0,       1e9,       nan, 5.877e-39]"]
+        .assert_eq(&show(&x.cast(DType::F8E8m0).expect("casts")));
 }
 
 #[test]
 fn fresh_memory_shows() {
     for dtype in DType::ALL {
         let fresh = Tensor::from_host(HostTensor::poisoned(dtype, &[5]).expect("small"));
-        assert!(fresh.bits().iter().all(|&b| is_poison(dtype, b) == (dtype.bits() >= 8)), "{dtype}");
-        if dtype.is_float() {
+        let has_pattern = dtype.bits() >= 8 && dtype != DType::F8E8m0;
+        assert!(fresh.bits().iter().all(|&b| is_poison(dtype, b) == has_pattern), "{dtype}");
+        if dtype.is_float() && dtype != DType::F4E2m1 {
             assert!(fresh.numbers().expect("floats").into_floats().iter().all(|x| x.is_nan()), "{dtype}");
             assert!(!is_poison(dtype, dtype.encode(f64::NAN)), "{dtype}");
         }
@@ -107,6 +113,9 @@ fn seeds_name_tensors() {
 fn uniform_numbers_are_below_their_bound() {
     for dtype in DType::ALL.into_iter().filter(|d| d.is_float()) {
         for (low, high) in [(0.0, 1.0), (-1.0, 1.0), (-2.0, -1.0), (0.5, 1.5), (1.0, 1.5)] {
+            if dtype.is_scale() && low < 0.0 {
+                continue;
+            }
             let x = uniform(dtype, &[2000], low, high, Seed { seed: 0, stream: 0 }).expect("bounds");
             let values = Tensor::from_host(x).numbers().expect("floats").into_floats();
             let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
@@ -126,6 +135,8 @@ fn fresh_tensors() {
     assert_eq!(full(DType::F16, &[2], 1.0).expect("small").data, [0, 0x3c, 0, 0x3c]);
     assert_eq!(arange(DType::I32, 2, 5).expect("small").data, [2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
     assert_eq!(Tensor::from_host(eye(DType::I8, 2, 3).expect("small")).to_host().data, [1, 0, 0, 0, 1, 0]);
+    let scales = uniform(DType::F8E8m0, &[1], -1.0, 1.0, Seed { seed: 0, stream: 0 }).expect_err("negative");
+    expect!["found the bounds -1 and 1, and `f8e8m0` holds positive numbers"].assert_eq(&scales.message);
     expect![
         "`randn` makes floats, and u4 is none\n  help: `uniform(u4, shape, low: 0, high: 10)` makes integers"
     ]

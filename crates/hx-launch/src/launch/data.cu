@@ -32,13 +32,15 @@ __device__ u32 mantissa_bits(u64 type) { return type >> 24 & 0xff; }
 __device__ u32 unused_bits(u64 type) { return type >> 32 & 0xff; }
 __device__ bool has_infinities(u64 type) { return type >> 40 & 1; }
 __device__ bool saturates(u64 type) { return type >> 41 & 1; }
+__device__ bool has_nans(u64 type) { return type >> 42 & 1; }
+__device__ bool is_scale(u64 type) { return type >> 43 & 1; }
 __device__ u64 mask(u64 type) { return ~0ull >> (64 - width(type)); }
 __device__ bool is_single(u64 type) { return exponent_bits(type) == 8 && mantissa_bits(type) == 23; }
 __device__ bool is_double(u64 type) { return exponent_bits(type) == 11; }
 __device__ i64 bias(u64 type) { return (1ll << (exponent_bits(type) - 1)) - 1; }
-__device__ u64 nan_of(u64 type) { return (1ull << (exponent_bits(type) + mantissa_bits(type))) - 1; }
+__device__ u64 ones_of(u64 type) { return (1ull << (exponent_bits(type) + mantissa_bits(type))) - 1; }
 __device__ u64 infinity_of(u64 type) { return ((1ull << exponent_bits(type)) - 1) << mantissa_bits(type); }
-__device__ u64 largest_of(u64 type) { return (has_infinities(type) ? infinity_of(type) : nan_of(type)) - 1; }
+__device__ u64 largest_of(u64 type) { return (has_infinities(type) ? infinity_of(type) : ones_of(type) + !has_nans(type)) - 1; }
 
 // Conversions that saturate, with 0 for NaN.
 __device__ i64 to_signed(double x) {
@@ -74,14 +76,24 @@ __device__ u64 magnitude(u64 type, double x) {
     return (wide + ((1ull << (shift - 1)) - 1) + (wide >> shift & 1)) >> shift;
 }
 
+// The exponent of the smallest power of two that is at least the magnitude, within the range of a type of scales.
+__device__ u64 encode_scale(u64 type, double x) {
+    if (x != x) return ones_of(type);
+    u64 bits = bits_of(x) & (~0ull >> 1);
+    i64 exponent = (i64)(bits >> 52) - 1023 + bias(type) + ((bits & ((1ull << 52) - 1)) != 0);
+    i64 most = (i64)largest_of(type);
+    return (u64)(exponent < 0 ? 0 : exponent > most ? most : exponent);
+}
+
 __device__ u64 encode_float(u64 type, double x) {
     if (is_single(type)) return __float_as_uint((float)x);
     if (is_double(type)) return bits_of(x);
+    if (is_scale(type)) return encode_scale(type, x);
     u64 sign = bits_of(x) >> 63 << (exponent_bits(type) + mantissa_bits(type));
     u64 most = saturates(type) ? largest_of(type) : infinity_of(type);
     u64 pattern;
     if (x != x) {
-        pattern = nan_of(type);
+        pattern = ones_of(type);
     } else {
         u64 found = (bits_of(x) >> 52 & 0x7ff) == 0x7ff ? most : magnitude(type, x);
         pattern = sign | (found < most ? found : most);
@@ -123,9 +135,13 @@ __device__ double decode(u64 type, u64 bits) {
     if (kind(type) == SIGNED) return (double)((i64)(bits << (64 - width(type))) >> (64 - width(type)));
     if (is_double(type)) return number(bits);
     bits >>= unused_bits(type);
+    if (is_scale(type)) {
+        u64 exponent = bits & ones_of(type);
+        return exponent > largest_of(type) ? number(0x7ff8ull << 48) : power_of_two((i64)exponent - bias(type));
+    }
     if (exponent_bits(type) == 8) return (double)__uint_as_float((u32)(bits << (23 - mantissa_bits(type))));
     u64 sign = (bits >> (exponent_bits(type) + mantissa_bits(type)) & 1) << 63;
-    u64 size = bits & nan_of(type);
+    u64 size = bits & ones_of(type);
     u64 fraction = bits & ((1ull << mantissa_bits(type)) - 1);
     if (has_infinities(type) && size == infinity_of(type)) return number(0x7ffull << 52 | sign);
     if (size > largest_of(type)) return number(0x7ff8ull << 48);
@@ -141,7 +157,7 @@ __device__ double decode(u64 type, u64 bits) {
 __device__ double spacing(u64 type, double x) {
     if (kind(type) != FLOAT) return 1.0;
     i64 exponent = (i64)(bits_of(x) >> 52 & 0x7ff) - 1023;
-    i64 low = 1 - bias(type), high = bias(type) + !has_infinities(type);
+    i64 low = !is_scale(type) - bias(type), high = (i64)(largest_of(type) >> mantissa_bits(type)) - bias(type);
     exponent = exponent < low ? low : exponent > high ? high : exponent;
     return power_of_two(exponent - (i64)mantissa_bits(type));
 }

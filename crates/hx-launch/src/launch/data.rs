@@ -45,6 +45,8 @@ fn type_word(dtype: DType) -> u64 {
                 | u64::from(format.unused) << 32
                 | u64::from(format.infinities) << 40
                 | u64::from(format.saturates) << 41
+                | u64::from(format.nans) << 42
+                | u64::from(format.is_scale) << 43
         }
         // Each float type has a format.
         (Class::Float, None) => bits,

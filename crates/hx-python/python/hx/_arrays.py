@@ -6,7 +6,7 @@ import ctypes
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ._dtypes import DType, name_of
+from ._dtypes import PACKED_BITS, PAIRS, DType, name_of
 from ._hx import dlpack_dtype
 
 if TYPE_CHECKING:
@@ -82,6 +82,42 @@ class HostArray:
             array[...] = numpy.lib.stride_tricks.as_strided(flat, array.shape, array.strides)
 
 
+class PackedArray(HostArray):
+    """The elements of a NumPy array that has each in a byte of its own, where hx packs several into one, the first lowest."""
+
+    __slots__ = ("bits",)
+
+    def __init__(self, array: numpy.ndarray[Any, Any], bits: int) -> None:
+        super().__init__(array)
+        self.bits = bits
+
+    def read(self) -> bytes:
+        """Returns the bytes of the packed elements, in row-major order."""
+        import numpy
+
+        per_byte = 8 // self.bits
+        single = numpy.frombuffer(self.array.tobytes(), numpy.uint8) & ((1 << self.bits) - 1)
+        padded = numpy.zeros(-(-single.size // per_byte) * per_byte, numpy.uint8)
+        padded[: single.size] = single
+        packed = numpy.zeros(padded.size // per_byte, numpy.uint8)
+        for place in range(per_byte):
+            packed |= padded[place::per_byte] << (place * self.bits)
+        return packed.tobytes()
+
+    def write(self, data: bytes) -> None:
+        """Writes the elements of these packed bytes."""
+        import numpy
+
+        packed = numpy.frombuffer(data, numpy.uint8)
+        shifts = numpy.arange(0, 8, self.bits, dtype=numpy.uint8)
+        single = ((packed[:, None] >> shifts) & ((1 << self.bits) - 1)).ravel()[: self.array.size]
+        if self.array.dtype.name.startswith("int"):
+            # A byte holds a signed number with all its signs.
+            half = numpy.uint8(1 << (self.bits - 1))
+            single = (single ^ half) - half
+        self.array[...] = single.view(self.array.dtype).reshape(self.array.shape)
+
+
 def describe(array: Any) -> Described | None:
     """Describes an array or a tensor; `None` for other objects."""
     torch = sys.modules.get("torch")
@@ -111,6 +147,9 @@ def _numpy(array: numpy.ndarray[Any, Any], dtype: Any) -> Described | None:
     elif array.dtype.byteorder == ">":
         name = f"{name} with bytes in big-endian order"
     width = array.itemsize
+    bits = PACKED_BITS.get(name)
+    if bits is not None:
+        return HOST, array.ctypes.data, name, array.shape, _packed(array.shape), PackedArray(array, bits)
     if any(stride % width for stride in array.strides):
         # The strides of such an array are no numbers of elements: a field of records, or a view of bytes.
         raise _refused("HX0637", f"found an array with strides of {array.strides} bytes for elements of {width}: pass a copy")
@@ -130,6 +169,8 @@ def _torch(torch: Any, tensor: Any) -> Described | None:
         ) from error
     name = name_of(tensor.dtype) or str(tensor.dtype)
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
+    if str(tensor.dtype).removeprefix("torch.") in PAIRS:
+        shape, strides = _paired(shape, strides)
     if tensor.device.type == "cuda":
         return tensor.get_device(), address, name, shape, strides, None
     if tensor.device.type != "cpu":
@@ -138,7 +179,7 @@ def _torch(torch: Any, tensor: Any) -> Described | None:
     if tensor.numel() and address == 0:
         return HOST, 0, name, shape, strides, None
     plain = tensor.detach()
-    if name in ("bf16", "f8e4m3", "f8e5m2"):
+    if name in ("bf16", "f8e4m3", "f8e5m2", "f8e8m0", "f4e2m1"):
         # NumPy has no such elements: it moves them as integers.
         plain = plain.view(torch.int16 if name == "bf16" else torch.uint8)
     return HOST, address, name, shape, strides, HostArray(plain.numpy())
@@ -176,6 +217,13 @@ def _device_of(array: Any) -> int:
     return 0
 
 
+def _paired(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The shape and strides in elements of an array of pairs."""
+    if not shape or strides[-1] != 1:
+        raise _refused("HX0637", "found pairs of elements that are no rows: pass a copy whose last dimension is contiguous")
+    return (*shape[:-1], 2 * shape[-1]), (*(2 * stride for stride in strides[:-1]), 1)
+
+
 def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for extent in reversed(shape):
@@ -208,6 +256,10 @@ class _DLTensor(ctypes.Structure):
 _CUDA, _MANAGED = 2, 13
 
 
+#: The code, bits and lanes of two 4-bit floats in a byte.
+_F4E2M1_PAIR = (17, 4, 2)
+
+
 def _dlpack(array: Any) -> Described | None:
     kind, number = (int(part) for part in array.__dlpack_device__())
     if kind not in (_CUDA, _MANAGED):
@@ -224,6 +276,9 @@ def _dlpack(array: Any) -> Described | None:
     tensor = ctypes.cast(address, ctypes.POINTER(_DLTensor)).contents
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else _packed(shape)
+    if (tensor.code, tensor.bits, tensor.lanes) == _F4E2M1_PAIR:
+        shape, strides = _paired(shape, strides)
+        return number, (tensor.data or 0) + tensor.byte_offset, "f4e2m1", shape, strides, None
     name = dlpack_dtype(tensor.code, tensor.bits, tensor.lanes) or f"{tensor.bits} bits of kind {tensor.code}"
     data = (tensor.data or 0) + tensor.byte_offset
     # The array owns the memory, and outlives the call; the capsule is given back unused.

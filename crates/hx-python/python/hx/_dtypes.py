@@ -12,6 +12,8 @@ NAMES = {
     "bfloat16": "bf16",
     "float8_e4m3fn": "f8e4m3",
     "float8_e5m2": "f8e5m2",
+    "float8_e8m0fnu": "f8e8m0",
+    "float4_e2m1fn": "f4e2m1",
     "int2": "i2",
     "int4": "i4",
     "int8": "i8",
@@ -27,6 +29,12 @@ NAMES = {
     "bool": "bool",
 }
 
+#: The names in hx of PyTorch's types whose element is two of hx, in one byte.
+PAIRS = {"float4_e2m1fn_x2": "f4e2m1"}
+
+#: The bits of the types that hx packs into bytes.
+PACKED_BITS = {"i2": 2, "u2": 2, "i4": 4, "u4": 4, "f4e2m1": 4}
+
 
 class DType(str):
     """An element type: its name in hx, as in `T=hx.bf16`."""
@@ -41,7 +49,7 @@ bool_ = DType("bool")
 i1, i2, i4, i8, i16, i32, i64 = map(DType, ("i1", "i2", "i4", "i8", "i16", "i32", "i64"))
 u1, u2, u4, u8, u16, u32, u64 = map(DType, ("u1", "u2", "u4", "u8", "u16", "u32", "u64"))
 f16, bf16, tf32, f32, f64 = map(DType, ("f16", "bf16", "tf32", "f32", "f64"))
-f8e4m3, f8e5m2 = map(DType, ("f8e4m3", "f8e5m2"))
+f4e2m1, f8e4m3, f8e5m2, f8e8m0 = map(DType, ("f4e2m1", "f8e4m3", "f8e5m2", "f8e8m0"))
 
 
 def name_of(dtype: Any) -> str | None:
@@ -51,4 +59,4 @@ def name_of(dtype: Any) -> str | None:
     text = getattr(dtype, "name", None)
     if text is None:
         text = str(dtype).removeprefix("torch.")
-    return NAMES.get(text)
+    return NAMES.get(text) or PAIRS.get(text)

@@ -14,7 +14,7 @@ from typing import Any, overload
 import torch  # type: ignore[import-not-found, unused-ignore]
 from torch import library as operators  # type: ignore[import-not-found, unused-ignore]
 
-from ._dtypes import NAMES, name_of
+from ._dtypes import NAMES, PAIRS, name_of
 from ._hx import Kernel
 from ._modules import Module, Parameter, parameters
 
@@ -168,7 +168,10 @@ class _KernelOp:
             if parameter.shape is None:
                 values.setdefault(parameter.name, arg)
                 continue
-            for entry, extent in zip(parameter.shape, arg.shape):
+            shape = tuple(arg.shape)
+            if str(arg.dtype).removeprefix("torch.") in PAIRS and shape:
+                shape = (*shape[:-1], 2 * shape[-1])
+            for entry, extent in zip(parameter.shape, shape):
                 if entry.isidentifier():
                     values.setdefault(entry, extent)
             if parameter.dtype in self.generics:

@@ -343,4 +343,7 @@ pub(super) const WORDS: &[Foreign] = &[
     same(Type, "fp8", "f8e4m3"),
     same(Type, "float8_e4m3fn", "f8e4m3"),
     same(Type, "float8_e5m2", "f8e5m2"),
+    same(Type, "fp4", "f4e2m1"),
+    same(Type, "float4_e2m1fn", "f4e2m1"),
+    same(Type, "float8_e8m0fnu", "f8e8m0"),
 ];

@@ -10,9 +10,9 @@
   (#match? @constant "^[A-Z][A-Z0-9_]*$"))
 
 ((identifier) @type.builtin
-  (#match? @type.builtin "^(bool|[iu](1|2|4|8|16|32|64)|b?f16|tf32|f32|f64|f8e4m3|f8e5m2)$"))
+  (#match? @type.builtin "^(bool|[iu](1|2|4|8|16|32|64)|b?f16|tf32|f32|f64|f8e4m3|f8e5m2|f8e8m0|f4e2m1)$"))
 ((type_identifier) @type.builtin
-  (#match? @type.builtin "^(bool|[iu](1|2|4|8|16|32|64)|b?f16|tf32|f32|f64|f8e4m3|f8e5m2|int|type|layout)$"))
+  (#match? @type.builtin "^(bool|[iu](1|2|4|8|16|32|64)|b?f16|tf32|f32|f64|f8e4m3|f8e5m2|f8e8m0|f4e2m1|int|type|layout)$"))
 
 (scoped_identifier path: (identifier) @namespace)
 (scoped_identifier path: (scoped_identifier name: (identifier) @namespace))

@@ -332,6 +332,7 @@ pub(crate) fn stream(sheet: &mut Sheet) -> Plan {
         DType::I2,
         DType::U1,
         DType::F8E4m3,
+        DType::F4E2m1,
     ]);
     let groups = sheet.choices.between(1, 3);
     let wide = 256 * 8 / i64::from(dtype.bits()).max(8);

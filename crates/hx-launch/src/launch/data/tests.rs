@@ -71,9 +71,12 @@ fn the_device_makes_the_bits_of_the_host() {
     let mut recipes = Vec::new();
     for dtype in DType::ALL {
         if dtype.is_float() {
-            let normal = Recipe::normal(dtype, &[4001], seed).expect("small");
-            recipes.push(("normal", normal));
-            let unit = Recipe::uniform(dtype, &[1003], -0.3, 1.7, seed).expect("small");
+            // Two threads would write one byte of a narrower type: the host draws it.
+            if dtype.bits() >= 8 {
+                recipes.push(("normal", Recipe::normal(dtype, &[4001], seed).expect("small")));
+            }
+            let low = if dtype.is_scale() { 0.0 } else { -0.3 };
+            let unit = Recipe::uniform(dtype, &[1003], low, 1.7, seed).expect("small");
             recipes.push(("uniform", unit));
         } else if dtype.is_int() {
             let low = dtype.min_value().max(-1e6);
@@ -107,7 +110,8 @@ fn the_device_finds_the_differences_of_the_host() {
     let Some(program) = program(folder.path()) else { return };
     let tensor =
         |dtype: DType, data: Vec<u8>| Tensor::from_host(HostTensor { dtype, shape: vec![700], data });
-    for dtype in [DType::F16, DType::Bf16, DType::F32, DType::F64, DType::F8E4m3, DType::I8, DType::I32] {
+    let compared = [DType::F16, DType::Bf16, DType::F32, DType::F64, DType::F8E4m3, DType::F8E8m0];
+    for dtype in compared.into_iter().chain([DType::I8, DType::I32]) {
         let draw = |seed: u64| {
             let seed = Seed { seed, stream: 0 };
             let values = Recipe::normal(DType::F32, &[700], seed).expect("small");
