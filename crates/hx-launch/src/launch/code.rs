@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use hx_base::{codes, nearest};
 use hx_codegen::{CudaSource, opcodes};
-use hx_compile::solved;
+use hx_compile::{Solved, solved};
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
 use hx_target::{Catalogue, Target};
