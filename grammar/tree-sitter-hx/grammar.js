@@ -389,7 +389,7 @@ module.exports = grammar({
         field('body', $.block),
       ),
 
-    pipelined_clause: ($) => seq('pipelined', '(', field('stages', $._expr), ')'),
+    pipelined_clause: ($) => seq('pipelined', '(', field('stages', $._expr_free), ')'),
 
     while_stmt: ($) =>
       seq(repeat($.attribute), 'while', field('condition', $._expr_header), field('body', $.block)),
