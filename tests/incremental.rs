@@ -91,7 +91,7 @@ fn an_edited_body_solves_its_kernel_alone() {
             solved × 1
             synchronization × 1
             thread_program × 1
-            tile_program × 2
+            tile_program × 1
         "#]],
     );
     assert!(before[0] == after[0]);

@@ -17,12 +17,13 @@ fn a_syntax_error_in_mid_file() {
         expect![[r#"
             exit 1
             --- stderr
+            a.hx:14:15: performance[HX0707]: each round of this loop waits for `a` and `b`
             a.hx:43:23: error[HX0001]: found `)` where `]` for the `[` opened before was expected
             a.hx:43:51: error[HX0001]: found `=` where a name or a pattern was expected
             a.hx:43:63: error[HX0001]: found `,` where an argument was expected
             a.hx:43:65: error[HX0207]: `x` is written, but it is not marked `mut`
             a.hx:46:6: error[HX0209]: found the extent `m`, which is known only at run time
-            5 errors
+            5 errors, 1 performance note
         "#]],
     );
     check(
@@ -546,6 +547,22 @@ fn a_barrier_that_is_missing() {
         expect![[r#"
             exit 1
             --- stderr
+            performance[HX0707]: each round of this loop waits for `a` and `b`
+                ╭─[ a.hx:14:15 ]
+                │
+             14 │     for ki in 0..k / BK {
+                │               ────┬────
+                │                   ╰────── here
+                │
+                │ Help: let the loop read ahead
+                │       14 -     for ki in 0..k / BK {
+                │       14 +     for ki in 0..k / BK pipelined(3) {
+                │
+                │ Note 1: a ring of 3 stages has the tiles of the next two rounds
+                │
+                │ Note 2: a block takes 12336 B of shared memory for it instead of 12288 B
+            ────╯
+
             error[HX0401]: threads race on `sc`: nothing orders the accesses
                 ╭─[ a.hx:22:5 ]
                 │
@@ -563,7 +580,7 @@ fn a_barrier_that_is_missing() {
                 │ Note: both touch `sc[0, 0]`
             ────╯
 
-            1 error
+            1 error, 1 performance note
         "#]],
     );
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use hx_tile::{Base, OpKind, Param, Stmt, SyncOp, Tensor, TensorId, View};
 
+use super::ring::has_groups;
 use super::uses::Readers;
 use super::{Load, Loads, is_loop, loads_of};
 use crate::lowering::Lowering;
@@ -13,6 +14,8 @@ impl Lowering<'_> {
     /// Stages such loads if the forms ask for it. Returns whether there are any.
     pub(super) fn stage_directly(&mut self, body: &mut Vec<Stmt>) -> bool {
         let readers = Readers::of(body);
+        // A wait for all groups would also wait for those of the text.
+        self.has_groups = has_groups(body);
         self.stage_in(body, &readers, false)
     }
 
@@ -48,52 +51,77 @@ impl Lowering<'_> {
         matches!(param, Some(Param::Tensor(param)) if param.block.is_some())
     }
 
-    /// Stages loads among some statements. Their stores stand before the first statement that reads one of the buffers, so that all
-    /// loads before it are in flight together.
+    /// Stages loads among some statements. Asynchronous copies take the places of loads if the target has them for the tile; other tiles are
+    /// loaded as before, and stored before the first statement that reads a buffer. All of them are in flight together until then.
     fn stage_own(&mut self, stmts: &mut Vec<Stmt>, own: &[Load], readers: &Readers, again: bool) {
-        let mut stores: BTreeMap<usize, Stmt> = BTreeMap::new();
-        let mut shared = Vec::new();
+        let mut fills: BTreeMap<usize, (Stmt, TensorId, bool)> = BTreeMap::new();
         for load in own {
             let like = self.output.tensor(load.tile).clone();
-            let name = self.output.unique_name(&format!("{}_shared", like.name));
-            let like = Tensor { binder: None, ..like };
+            let is_async = !self.has_groups && self.narrow(&load.src).is_none();
+            let (name, binder) = match is_async {
+                true => (like.name.clone(), like.binder),
+                false => (self.output.unique_name(&format!("{}_shared", like.name)), None),
+            };
+            let like = Tensor { binder, ..like };
             let buffer = self.shared_like(&like, name, None);
             let [held, view] =
                 [Base::Register(load.tile), Base::Shared(buffer)].map(|base| View::whole(base, &like.shape));
             self.read_from(stmts, load.tile, &view, readers);
-            stores.insert(load.at, self.op_of(load, OpKind::Copy { src: held, dst: view }));
-            shared.push(buffer);
+            let kind = match is_async {
+                true => OpKind::CopyAsync { src: load.src.clone(), dst: view, signal: None, multicast: None },
+                false => OpKind::Copy { src: held, dst: view },
+            };
+            fills.insert(load.at, (self.op_of(load, kind), buffer, is_async));
         }
-        let (mut groups, mut waiting): (Vec<usize>, Vec<Stmt>) = Default::default();
+        let shared: Vec<TensorId> = fills.values().map(|(_, buffer, _)| *buffer).collect();
+        let load = &own[0];
+        let mut groups: Vec<Group> = Vec::new();
+        let (mut copied, mut stored) = (None::<Group>, Vec::new());
         for (at, stmt) in std::mem::take(stmts).into_iter().enumerate() {
-            if !waiting.is_empty() && reads(&stmt, &shared) {
-                groups.push(stmts.len());
-                stmts.append(&mut waiting);
-                stmts.push(self.barrier(&own[0]));
+            if (copied.is_some() || !stored.is_empty()) && reads(&stmt, &shared) {
+                if copied.is_some() {
+                    stmts.push(self.op_of(load, OpKind::Sync(SyncOp::Commit)));
+                    stmts.push(self.op_of(load, OpKind::Sync(SyncOp::Wait { groups: 0 })));
+                }
+                groups.extend(copied.take());
+                let (stores, buffers): (Vec<Stmt>, Vec<TensorId>) =
+                    std::mem::take(&mut stored).into_iter().unzip();
+                if !stores.is_empty() {
+                    groups.push(Group { first: stmts.len(), buffers });
+                }
+                stmts.extend(stores);
+                stmts.push(self.barrier(load));
             }
-            stmts.push(stmt);
-            waiting.extend(stores.remove(&at));
+            match fills.remove(&at) {
+                Some((copy, buffer, true)) => {
+                    copied
+                        .get_or_insert(Group { first: stmts.len(), buffers: Vec::new() })
+                        .buffers
+                        .push(buffer);
+                    stmts.push(copy);
+                }
+                Some((store, buffer, false)) => {
+                    stmts.push(stmt);
+                    stored.push((store, buffer));
+                }
+                None => stmts.push(stmt),
+            }
         }
         if again {
-            self.part_rounds(stmts, &groups, &own[0]);
+            self.part_rounds(stmts, &groups, load);
         }
     }
 
-    /// Parts the stores of buffers, which begin at these places, from the reads in the round before, where no barrier does so.
-    fn part_rounds(&mut self, stmts: &mut Vec<Stmt>, groups: &[usize], load: &Load) {
+    /// Parts the writes of buffers from the reads in the round before, where no barrier does so.
+    fn part_rounds(&mut self, stmts: &mut Vec<Stmt>, groups: &[Group], load: &Load) {
         let is_barrier = |stmt: &Stmt| match stmt.op() {
             Some(op) => op.kind == OpKind::Sync(SyncOp::Scope) && op.scope == load.scope,
             None => false,
         };
         let mut added = 0;
-        for first in groups {
-            let first = first + added;
-            let stores = stmts[first..].iter().map_while(|stmt| match stmt.op().map(|op| &op.kind) {
-                Some(OpKind::Copy { dst, .. }) => dst.base.shared(),
-                _ => None,
-            });
-            let buffers: Vec<TensorId> = stores.collect();
-            let last = stmts.iter().rposition(|stmt| reads(stmt, &buffers)).unwrap_or(first);
+        for group in groups {
+            let first = group.first + added;
+            let last = stmts.iter().rposition(|stmt| reads(stmt, &group.buffers)).unwrap_or(first);
             let between = stmts[last..].iter().chain(&stmts[..first]);
             if !between.into_iter().any(is_barrier) {
                 stmts.insert(first, self.barrier(load));
@@ -101,6 +129,13 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// Buffers that statements from one on fill together.
+struct Group {
+    /// The index of the first of these statements.
+    first: usize,
+    buffers: Vec<TensorId>,
 }
 
 fn reads(stmt: &Stmt, shared: &[TensorId]) -> bool {

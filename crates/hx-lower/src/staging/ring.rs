@@ -239,7 +239,7 @@ impl Lowering<'_> {
 }
 
 /// Reports whether some statements have groups of asynchronous copies.
-fn has_groups(body: &[Stmt]) -> bool {
+pub(super) fn has_groups(body: &[Stmt]) -> bool {
     let is_of_groups = |op: &Op| {
         matches!(
             op.kind,
