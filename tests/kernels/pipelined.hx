@@ -14,7 +14,12 @@ kernel product<BM = 64, BN = 64, BK = 64, STAGES = 3, T: type = f16>(a: T[m, k],
     copy(acc, tile(c, [BM, BN])[.., .., bm, bn]);
 }
 
-test "a product reads from the ring" for (m, n, k) in [(128, 128, 256), (72, 88, 104), (33, 50, 41), (1, 1, 1)] {
+test "a product reads from the ring" for (m, n, k) in [
+    (128, 128, 256),
+    (72, 88, 104),
+    (33, 50, 41),
+    (1, 1, 1),
+] {
     let a = randn(f16, [m, k], seed: 1);
     let b = randn(f16, [k, n], seed: 2);
     let c = empty(f32, [m, n]);
@@ -32,7 +37,12 @@ test "a product reads from the ring" for (m, n, k) in [(128, 128, 256), (72, 88,
 }
 
 // The product of scores waits for itself, the other one adds to a tensor that the loop also scales.
-kernel attention<BM = 64, BN = 64, D = 64, STAGES = 3>(q: f16[s, D], k: f16[t, D], v: f16[t, D], o: mut f16[s, D])
+kernel attention<BM = 64, BN = 64, D = 64, STAGES = 3>(
+    q: f16[s, D],
+    k: f16[t, D],
+    v: f16[t, D],
+    o: mut f16[s, D],
+)
     grid [cdiv(s, BM)]
     threads 128
 {
@@ -69,7 +79,10 @@ test "products that wait for themselves" for (s, t) in [(64, 128), (70, 200), (3
 }
 
 // The ring is used again and again, and registers take the tiles.
-kernel sums_of_rows<BN = 256, STAGES = 4, T: type = f32>(x: T[m, n], y: mut f32[m]) grid [cdiv(m, 4)] threads 128 {
+kernel sums_of_rows<BN = 256, STAGES = 4, T: type = f32>(x: T[m, n], y: mut f32[m])
+    grid [cdiv(m, 4)]
+    threads 128
+{
     for r in 0..4 {
         let acc = register_tensor(f32, [1, BN]);
         fill(acc, 0.0);
@@ -80,7 +93,12 @@ kernel sums_of_rows<BN = 256, STAGES = 4, T: type = f32>(x: T[m, n], y: mut f32[
     }
 }
 
-test "registers read from the ring, in a loop around it" for (m, n) in [(4, 1024), (8, 1000), (5, 3), (4, 513)] {
+test "registers read from the ring, in a loop around it" for (m, n) in [
+    (4, 1024),
+    (8, 1000),
+    (5, 3),
+    (4, 513),
+] {
     let x = randn(f32, [m, n], seed: 1);
     let y = empty(f32, [m]);
     sums_of_rows(x, y);
@@ -181,7 +199,10 @@ fn added<B = 64>(x: f32[rows, 64], at: i32[n], out: register mut f32[B, 64]) {
     }
 }
 
-kernel picked_sums(x: f32[rows, 64], at: i32[n], y: mut f32[64, 64], z: mut f32[64, 64]) grid [1] threads 128 {
+kernel picked_sums(x: f32[rows, 64], at: i32[n], y: mut f32[64, 64], z: mut f32[64, 64])
+    grid [1]
+    threads 128
+{
     let sums = register_tensor(f32, [64, 64]);
     fill(sums, 0.0);
     added(x, at, sums);
@@ -208,7 +229,10 @@ test "rows by a table, in a function that is called twice" for n in [64, 192, 25
 }
 
 // Padding that is not 0 reaches the ring.
-kernel products_of_rows(x: f32[m, n], y: mut f32[m]) grid [m] threads 128 {
+kernel products_of_rows(x: f32[m, n], y: mut f32[m])
+    grid [m]
+    threads 128
+{
     let acc = register_tensor(f32, [1, 128]);
     fill(acc, 1.0);
     for j in 0..cdiv(n, 128) pipelined(3) {

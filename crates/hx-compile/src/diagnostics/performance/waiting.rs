@@ -1,7 +1,7 @@
 //! Loops whose threads wait for the loads of every round, where a ring would have the tiles there.
 
 use hx_base::{Applicability, Diagnostic, Edit, Fix, TextRange, codes};
-use hx_tile::OpKind;
+use hx_tile::{Choice, OpKind};
 
 use super::Context;
 use crate::stages::offered;
@@ -12,6 +12,11 @@ pub(super) fn loops(context: &Context<'_>) -> Vec<Diagnostic> {
     let (db, instance) = (context.places.db, context.places.instance);
     let Some(offer) = offered(db, instance) else { return Vec::new() };
     let Some(solved) = &offer.solved else { return Vec::new() };
+    // A product without matrix instructions takes so long that a ring saves nothing.
+    let is_scalar = |choice: &Choice| choice.gemm().is_some_and(|gemm| gemm.row.threads == 1);
+    if solved.solution.choices.values().any(is_scalar) {
+        return Vec::new();
+    }
     let mut names: Vec<String> = Vec::new();
     for (op, _) in offer.lowered.program.ops(1.0) {
         if let OpKind::CopyAsync { src, .. } = &op.kind {
