@@ -11,7 +11,7 @@ kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[
     let rb = register_tensor(f16, [BN, BK]);
     let rc = register_tensor(f32, [BM, BN]);
     fill(rc, 0.0);
-    #[accept("waiting-loop", "the least text: matmul_pipelined reads ahead")]
+    #[accept("waiting-loop", "kept simple; matmul_pipelined reads ahead")]
     for ki in 0..k / BK {
         copy(ga[.., .., ki], ra);
         copy(gb[.., .., ki], rb);

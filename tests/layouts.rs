@@ -58,10 +58,6 @@ fn difference(old: &str, new: &str) -> String {
 fn the_example() {
     expect![[r#"
         kernel matmul threads 128
-        ra: register f16[64, 16] = ((2,64),8):((512,1),64)
-            coalesced along dimension 1 of `a` (#1)
-        rb: register f16[64, 16] = ((2,64),8):((512,1),64)
-            coalesced along dimension 1 of `b` (#2)
         rc: register f32[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             accumulator fragment of `wgmma.m64n64k16.f32.f16` (#9)
         sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
@@ -70,19 +66,15 @@ fn the_example() {
             elementwise: as its operand (#10)
         rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
             coalesced along dimension 1 of `c` (#14)
-        ra_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
-            32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-        rb_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-        #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.v4.b32, 16 B an access
-            the widest access
-        #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.v4.b32, 16 B an access
-            the widest access
-        #4 copy(ra, ra_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
+        ra: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
+            32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+        rb: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+        #2 copy_async(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra[0..64, 0..16]): cp.async.cg.16, 16 B an access, no bank conflicts
             asks for `(64,(8,2)):(D,(1,D))`; the widest access
-        #5 copy(rb, rb_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
+        #3 copy_async(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb[0..64, 0..16]): cp.async.cg.16, 16 B an access, no bank conflicts
             asks for `(64,(8,2)):(D,(1,D))`; the widest access
-        #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
+        #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
             lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
         #10 rc_f16 = cast(rc, f16): cvt.f16x2.f32
             2 elements at once into one register
@@ -102,8 +94,6 @@ fn a_smaller_tile() {
         &[],
         &["--set", "BN=32"],
         expect![[r#"
-            - rb: register f16[64, 16] = ((2,64),8):((512,1),64)
-            + rb: register f16[32, 16] = ((4,32),4):((128,1),32)
             - rc: register f32[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             -     accumulator fragment of `wgmma.m64n64k16.f32.f16` (#9)
             - sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
@@ -116,25 +106,21 @@ fn a_smaller_tile() {
             + rc_f16: register f16[64, 32] = ((4,8,4),(2,2,4)):((128,1,16),(64,8,512))
             - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
             + rc1: register f16[64, 32] = ((4,32),(8,2)):((512,1),(64,32))
-            - ra_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
-            -     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            - rb_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            -     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            + ra_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 4096
-            +     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n32k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            + rb_shared: shared f16[32, 16] = swizzle<1, 3, 3> ∘ (32,16):(16,1), 1024 B at 6144
-            +     32 B swizzle: `st.shared.v2.b32` of `rb` and `wgmma.m64n32k16.f32.f16` of `rc` agree on `(32,16):(16,1)` (#5, #9)
-            - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.v4.b32, 16 B an access
-            -     the widest access
-            + #2 copy(b[block_idx.y * 32 + 0..32, ki * 16 + 0..16], rb): ld.global.v2.b32, 8 B an access
-            +     8 B: each thread holds 4 neighbours along the contiguous dimension
-            - #5 copy(rb, rb_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            - ra: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
+            -     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            - rb: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            -     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            + ra: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 4096
+            +     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n32k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            + rb: shared f16[32, 16] = swizzle<1, 3, 3> ∘ (32,16):(16,1), 1024 B at 6144
+            +     32 B swizzle: `cp.async.ca.8` of `b` and `wgmma.m64n32k16.f32.f16` of `rc` agree on `(32,16):(16,1)` (#3, #9)
+            - #3 copy_async(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb[0..64, 0..16]): cp.async.cg.16, 16 B an access, no bank conflicts
             -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
+            - #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
             -     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
-            + #5 copy(rb, rb_shared[0..32, 0..16]): st.shared.v2.b32, 8 B an access, no bank conflicts
-            +     asks for `(32,(4,4)):(D,(1,D))`; each thread holds 4 elements in a row
-            + #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..32, 0..16]): wgmma.m64n32k16.f32.f16, 1×1 across the block, 1×1×1 each
+            + #3 copy_async(b[block_idx.y * 32 + 0..32, ki * 16 + 0..16], rb[0..32, 0..16]): cp.async.ca.8, 8 B an access, no bank conflicts
+            +     asks for `(32,(4,4)):(D,(1,D))`; `cp.async.cg.16` fits too and costs more
+            + #9 gemm(rc, ra[0..64, 0..16], rb[0..32, 0..16]): wgmma.m64n32k16.f32.f16, 1×1 across the block, 1×1×1 each
             +     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 32: fewest shared bytes (3072 B for 64×32 results)
             - #11 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
             -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
@@ -159,10 +145,6 @@ fn a_tile_that_is_no_power_of_two() {
         &[],
         &["--set", "BM=96", "--set", "BN=80", "--set", "BK=48"],
         expect![[r#"
-            - ra: register f16[64, 16] = ((2,64),8):((512,1),64)
-            + ra: register f16[96, 48] = ((8,16),(8,6)):((768,1),(96,16)) over [96, 64]
-            - rb: register f16[64, 16] = ((2,64),8):((512,1),64)
-            + rb: register f16[80, 48] = ((8,16),(8,5)):((640,1),(80,16)) over [80, 64]
             - rc: register f32[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             -     accumulator fragment of `wgmma.m64n64k16.f32.f16` (#9)
             - sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
@@ -175,37 +157,33 @@ fn a_tile_that_is_no_power_of_two() {
             + rc_f16: register f16[96, 80] = ((4,8,2,2),(2,2,5,3)):((192,1,16,768),(96,8,1536,32))
             - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
             + rc1: register f16[96, 80] = ((4,32),(8,3,3)):((768,1),(96,3072,32)) over [96, 96]
-            - ra_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
-            -     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            - rb_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            -     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            - #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.v4.b32, 16 B an access
-            + ra_shared: shared f16[96, 48] = swizzle<1, 3, 3> ∘ (96,48):(48,1), 9216 B at 16384
-            +     the accesses unify to `(96,(8,6)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#4, #7)
-            + ra_shared_tile: register f16[96, 48] = ((4,8,2,2),(2,2,2,3,3)):((192,1,16,0),(96,8,768,32,1536))
-            +     A fragment of `mma.m16n8k16.f32.f16` (#9)
-            + rb_shared: shared f16[80, 48] = swizzle<1, 3, 3> ∘ (80,48):(48,1), 7680 B at 25600
-            +     the accesses unify to `(80,(8,6)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #8)
-            + rb_shared_tile: register f16[80, 48] = ((4,8,2,2),(2,2,5,3)):((160,1,0,8),(80,640,16,1280))
-            +     B fragment of `mma.m16n8k16.f32.f16` (#9)
-            + #1 copy(a[block_idx.x * 96 + 0..96, ki * 48 + 0..48], ra): ld.global.v4.b32, 16 B an access
-            - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.v4.b32, 16 B an access
-            + #2 copy(b[block_idx.y * 80 + 0..80, ki * 48 + 0..48], rb): ld.global.v4.b32, 16 B an access
-            - #4 copy(ra, ra_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            - ra: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
+            -     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            - rb: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            -     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            - #2 copy_async(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra[0..64, 0..16]): cp.async.cg.16, 16 B an access, no bank conflicts
             -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #5 copy(rb, rb_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            - #3 copy_async(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb[0..64, 0..16]): cp.async.cg.16, 16 B an access, no bank conflicts
             -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
+            - #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
             -     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
-            + #4 copy(ra, ra_shared[0..96, 0..48]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            + ra: shared f16[96, 48] = swizzle<1, 3, 3> ∘ (96,48):(48,1), 9216 B at 16384
+            +     the accesses unify to `(96,(8,6)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#2, #7)
+            + ra_tile: register f16[96, 48] = ((4,8,2,2),(2,2,2,3,3)):((192,1,16,0),(96,8,768,32,1536))
+            +     A fragment of `mma.m16n8k16.f32.f16` (#9)
+            + rb: shared f16[80, 48] = swizzle<1, 3, 3> ∘ (80,48):(48,1), 7680 B at 25600
+            +     the accesses unify to `(80,(8,6)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#3, #8)
+            + rb_tile: register f16[80, 48] = ((4,8,2,2),(2,2,5,3)):((160,1,0,8),(80,640,16,1280))
+            +     B fragment of `mma.m16n8k16.f32.f16` (#9)
+            + #2 copy_async(a[block_idx.x * 96 + 0..96, ki * 48 + 0..48], ra[0..96, 0..48]): cp.async.cg.16, 16 B an access, no bank conflicts
+            +     asks for `(96,(8,6)):(D,(1,D))`; the widest access; 6 rounds of 128 threads are partly filled with 576 accesses
+            + #3 copy_async(b[block_idx.y * 80 + 0..80, ki * 48 + 0..48], rb[0..80, 0..48]): cp.async.cg.16, 16 B an access, no bank conflicts
+            +     asks for `(80,(8,6)):(D,(1,D))`; the widest access; 5 rounds of 128 threads are partly filled with 480 accesses
+            + #7 copy(ra[0..96, 0..48], ra_tile): ldmatrix.x4, 16 B an access, no bank conflicts
             +     asks for `(96,(8,6)):(D,(1,D))`; the widest access
-            + #5 copy(rb, rb_shared[0..80, 0..48]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            + #8 copy(rb[0..80, 0..48], rb_tile): ldmatrix.x2, 16 B an access, no bank conflicts
             +     asks for `(80,(8,6)):(D,(1,D))`; the widest access
-            + #7 copy(ra_shared[0..96, 0..48], ra_shared_tile): ldmatrix.x4, 16 B an access, no bank conflicts
-            +     asks for `(96,(8,6)):(D,(1,D))`; the widest access
-            + #8 copy(rb_shared[0..80, 0..48], rb_shared_tile): ldmatrix.x2, 16 B an access, no bank conflicts
-            +     asks for `(80,(8,6)):(D,(1,D))`; the widest access
-            + #9 gemm(rc, ra_shared_tile, rb_shared_tile): mma.m16n8k16.f32.f16, 2×2 across the block, 3×5×3 each
+            + #9 gemm(rc, ra_tile, rb_tile): mma.m16n8k16.f32.f16, 2×2 across the block, 3×5×3 each
             +     lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
             - #11 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
             -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
@@ -230,50 +208,42 @@ fn another_step_along_k() {
         &[],
         &["--set", "BK=24"],
         expect![[r#"
-            - ra: register f16[64, 16] = ((2,64),8):((512,1),64)
-            + ra: register f16[64, 24] = ((4,32),(8,2)):((512,1),(64,32)) over [64, 32]
-            - rb: register f16[64, 16] = ((2,64),8):((512,1),64)
-            + rb: register f16[64, 24] = ((4,32),(8,2)):((512,1),(64,32)) over [64, 32]
             - rc: register f32[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             -     accumulator fragment of `wgmma.m64n64k16.f32.f16` (#9)
             + rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
             +     accumulator fragment of `mma.m16n8k8.f32.f16` (#9)
             - rc_f16: register f16[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             + rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
-            - ra_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
-            -     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            - rb_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            -     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            - #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.v4.b32, 16 B an access
-            + ra_shared: shared f16[64, 24] = (64,24):(24,1), 3072 B at 8192
-            +     the accesses unify to `(64,(8,3)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#4, #7)
-            + ra_shared_tile: register f16[64, 24] = ((4,8,2,2),(2,2,2,3)):((128,1,16,0),(64,8,32,512))
-            +     A fragment of `mma.m16n8k8.f32.f16` (#9)
-            + rb_shared: shared f16[64, 24] = (64,24):(24,1), 3072 B at 11264
-            +     the accesses unify to `(64,(8,3)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #8)
-            + rb_shared_tile: register f16[64, 24] = ((4,8,2,2),(2,4,3)):((128,1,0,8),(64,16,512))
-            +     B fragment of `mma.m16n8k8.f32.f16` (#9)
-            + #1 copy(a[block_idx.x * 64 + 0..64, ki * 24 + 0..24], ra): ld.global.v4.b32, 16 B an access
-            - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.v4.b32, 16 B an access
-            + #2 copy(b[block_idx.y * 64 + 0..64, ki * 24 + 0..24], rb): ld.global.v4.b32, 16 B an access
-            - #4 copy(ra, ra_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            - ra: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
+            -     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            - rb: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            -     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            - #2 copy_async(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra[0..64, 0..16]): cp.async.cg.16, 16 B an access, no bank conflicts
             -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #5 copy(rb, rb_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            - #3 copy_async(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb[0..64, 0..16]): cp.async.cg.16, 16 B an access, no bank conflicts
             -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
+            - #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
             -     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
-            + #4 copy(ra, ra_shared[0..64, 0..24]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            + ra: shared f16[64, 24] = swizzle<2, 3, 3> ∘ (64,24):(32,1), 4096 B at 8192
+            +     the accesses unify to `(64,(8,3)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#2, #7)
+            + ra_tile: register f16[64, 24] = ((4,8,2,2),(2,2,2,3)):((128,1,16,0),(64,8,32,512))
+            +     A fragment of `mma.m16n8k8.f32.f16` (#9)
+            + rb: shared f16[64, 24] = swizzle<2, 3, 3> ∘ (64,24):(32,1), 4096 B at 12288
+            +     the accesses unify to `(64,(8,3)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#3, #8)
+            + rb_tile: register f16[64, 24] = ((4,8,2,2),(2,4,3)):((128,1,0,8),(64,16,512))
+            +     B fragment of `mma.m16n8k8.f32.f16` (#9)
+            + #2 copy_async(a[block_idx.x * 64 + 0..64, ki * 24 + 0..24], ra[0..64, 0..24]): cp.async.cg.16, 16 B an access, no bank conflicts
+            +     asks for `(64,(8,3)):(D,(1,D))`; the widest access; 2 rounds of 128 threads are partly filled with 192 accesses
+            + #3 copy_async(b[block_idx.y * 64 + 0..64, ki * 24 + 0..24], rb[0..64, 0..24]): cp.async.cg.16, 16 B an access, no bank conflicts
+            +     asks for `(64,(8,3)):(D,(1,D))`; the widest access; 2 rounds of 128 threads are partly filled with 192 accesses
+            + #7 copy(ra[0..64, 0..24], ra_tile): ldmatrix.x4, 16 B an access, no bank conflicts
             +     asks for `(64,(8,3)):(D,(1,D))`; the widest access
-            + #5 copy(rb, rb_shared[0..64, 0..24]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            + #8 copy(rb[0..64, 0..24], rb_tile): ldmatrix.x4, 16 B an access, no bank conflicts
             +     asks for `(64,(8,3)):(D,(1,D))`; the widest access
-            + #7 copy(ra_shared[0..64, 0..24], ra_shared_tile): ldmatrix.x4, 16 B an access, no bank conflicts
-            +     asks for `(64,(8,3)):(D,(1,D))`; the widest access
-            + #8 copy(rb_shared[0..64, 0..24], rb_shared_tile): ldmatrix.x4, 16 B an access, no bank conflicts
-            +     asks for `(64,(8,3)):(D,(1,D))`; the widest access
-            + #9 gemm(rc, ra_shared_tile, rb_shared_tile): mma.m16n8k8.f32.f16, 2×2 across the block, 2×4×3 each
+            + #9 gemm(rc, ra_tile, rb_tile): mma.m16n8k8.f32.f16, 2×2 across the block, 2×4×3 each
             +     lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
             - shared memory: 12288 B
-            + shared memory: 14336 B
+            + shared memory: 16384 B
         "#]],
     );
 }
@@ -285,59 +255,31 @@ fn another_number_of_threads() {
         &[],
         expect![[r#"
             - kernel matmul threads 128
-            - ra: register f16[64, 16] = ((2,64),8):((512,1),64)
-            -     coalesced along dimension 1 of `a` (#1)
-            - rb: register f16[64, 16] = ((2,64),8):((512,1),64)
-            -     coalesced along dimension 1 of `b` (#2)
             - rc: register f32[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             -     accumulator fragment of `wgmma.m64n64k16.f32.f16` (#9)
             + kernel matmul threads 64
-            + ra: register f16[64, 16] = ((4,8,2),(2,2,2,4)):((128,1,0),(64,8,512,16))
-            +     A fragment of `mma.m16n8k16.f32.f16` (#3)
-            + rb: register f16[64, 16] = ((4,8,2),(2,2,4)):((128,1,8),(64,512,16))
-            +     B fragment of `mma.m16n8k16.f32.f16` (#3)
             + rc: register f32[64, 64] = ((4,8,2),(2,2,4,4)):((128,1,512),(64,8,1024,16))
-            +     accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
-            -     the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#11, #13)
+            +     accumulator fragment of `mma.m16n8k16.f32.f16` (#9)
             - rc_f16: register f16[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
-            -     elementwise: as its operand (#10)
-            - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
-            -     coalesced along dimension 1 of `c` (#14)
-            - ra_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
-            -     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            - rb_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            -     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            - #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.v4.b32, 16 B an access
-            -     the widest access
-            - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.v4.b32, 16 B an access
-            -     the widest access
-            - #4 copy(ra, ra_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
-            -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #5 copy(rb, rb_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
-            -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
-            -     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
-            - #10 rc_f16 = cast(rc, f16): cvt.f16x2.f32
-            +     the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
             + rc_f16: register f16[64, 64] = ((4,8,2),(2,2,4,4)):((128,1,512),(64,8,1024,16))
-            +     elementwise: as its operand (#4)
+            - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
             + rc1: register f16[64, 64] = ((8,8),(8,8)):((512,1),(64,8))
-            +     coalesced along dimension 1 of `c` (#8)
-            + #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
-            +     4 B: each thread holds 2 neighbours along the contiguous dimension
-            + #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
-            +     4 B: each thread holds 2 neighbours along the contiguous dimension
-            + #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 1×2 across the block, 4×4×1 each
+            -     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            +     the accesses unify to `(64,(8,2)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#2, #7)
+            + ra_tile: register f16[64, 16] = ((4,8,2),(2,2,2,4)):((128,1,0),(64,8,512,16))
+            +     A fragment of `mma.m16n8k16.f32.f16` (#9)
+            -     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            +     the accesses unify to `(64,(8,2)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#3, #8)
+            + rb_tile: register f16[64, 16] = ((4,8,2),(2,2,4)):((128,1,8),(64,512,16))
+            +     B fragment of `mma.m16n8k16.f32.f16` (#9)
+            - #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
+            -     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
+            + #7 copy(ra[0..64, 0..16], ra_tile): ldmatrix.x4, 16 B an access, no bank conflicts
+            +     asks for `(64,(8,2)):(D,(1,D))`; the widest access
+            + #8 copy(rb[0..64, 0..16], rb_tile): ldmatrix.x4, 16 B an access, no bank conflicts
+            +     asks for `(64,(8,2)):(D,(1,D))`; the widest access
+            + #9 gemm(rc, ra_tile, rb_tile): mma.m16n8k16.f32.f16, 1×2 across the block, 4×4×1 each
             +     lowest estimated cost of the arrangements that fit: 1 along M, 2 along N
-            + #4 rc_f16 = cast(rc, f16): cvt.f16x2.f32
-            - #11 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
-            + #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
-            - #13 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
-            + #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
-            - #14 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
-            + #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
-            - shared memory: 12288 B
-            + shared memory: 8192 B
         "#]],
     );
 }
@@ -350,61 +292,45 @@ fn threads_that_do_not_divide_the_tile() {
         &[],
         expect![[r#"
             - kernel matmul threads 128
-            - ra: register f16[64, 16] = ((2,64),8):((512,1),64)
-            -     coalesced along dimension 1 of `a` (#1)
-            - rb: register f16[64, 16] = ((2,64),8):((512,1),64)
-            -     coalesced along dimension 1 of `b` (#2)
             - rc: register f32[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             -     accumulator fragment of `wgmma.m64n64k16.f32.f16` (#9)
             + kernel matmul threads 96
-            + ra: register f16[64, 16] = ((4,8,3),(2,2,2,4)):((128,1,0),(64,8,512,16))
-            +     A fragment of `mma.m16n8k16.f32.f16` (#3)
-            + rb: register f16[64, 16] = ((4,8,3),(2,2,3)):((144,1,8),(72,576,24)) over [72, 16]
-            +     B fragment of `mma.m16n8k16.f32.f16` (#3)
             + rc: register f32[64, 64] = ((4,8,3),(2,2,3,4)):((128,1,512),(64,8,1536,16)) over [64, 72]
-            +     accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
+            +     accumulator fragment of `mma.m16n8k16.f32.f16` (#9)
             -     the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#11, #13)
             - rc_f16: register f16[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
-            -     elementwise: as its operand (#10)
-            - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
-            -     coalesced along dimension 1 of `c` (#14)
-            - ra_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
-            -     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            - rb_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            -     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            - #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.v4.b32, 16 B an access
-            -     the widest access
-            - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.v4.b32, 16 B an access
-            -     the widest access
-            - #4 copy(ra, ra_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
-            -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #5 copy(rb, rb_shared[0..64, 0..16]): st.shared.v4.b32, 16 B an access, no bank conflicts
-            -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
-            -     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
-            - #10 rc_f16 = cast(rc, f16): cvt.f16x2.f32
-            +     the accesses unify to `(64,(2,4,8)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+            +     the accesses unify to `(64,(2,4,8)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#11, #13)
             + rc_f16: register f16[64, 64] = ((4,8,3),(2,2,3,4)):((128,1,512),(64,8,1536,16)) over [64, 72]
-            +     elementwise: as its operand (#4)
+            - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
             + rc1: register f16[64, 64] = ((8,12),(8,6)):((576,1),(72,12)) over [72, 64]
-            +     coalesced along dimension 1 of `c` (#8)
-            + #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
-            +     4 B: each thread holds 2 neighbours along the contiguous dimension
-            + #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
-            +     4 B: each thread holds 2 neighbours along the contiguous dimension
-            + #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 1×3 across the block, 4×3×1 each
+            -     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            - rb: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            -     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            - #2 copy_async(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra[0..64, 0..16]): cp.async.cg.16, 16 B an access, no bank conflicts
+            -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
+            - #3 copy_async(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb[0..64, 0..16]): cp.async.cg.16, 16 B an access, no bank conflicts
+            +     the accesses unify to `(64,(4,2,2)):(D,(1,4,D))`; fewest wavefronts of the orders and swizzles (#2, #7)
+            + ra_tile: register f16[64, 16] = ((4,8,3),(2,2,2,4)):((128,1,0),(64,8,512,16))
+            +     A fragment of `mma.m16n8k16.f32.f16` (#9)
+            + rb: shared f16[64, 16] = swizzle<2, 2, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            +     the accesses unify to `(64,(2,2,4)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#3, #8)
+            + rb_tile: register f16[64, 16] = ((4,8,3),(2,2,3)):((144,1,8),(72,576,24)) over [72, 16]
+            +     B fragment of `mma.m16n8k16.f32.f16` (#9)
+            + #2 copy_async(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra[0..64, 0..16]): cp.async.ca.8, 8 B an access, no bank conflicts
+            +     asks for `(64,(4,4)):(D,(1,D))`; `cp.async.cg.16` fits too and costs more; the last of 3 rounds is partly filled: 64 of 96 threads copy
+            + #3 copy_async(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb[0..64, 0..16]): cp.async.ca.8, 8 B an access, no bank conflicts
+            +     asks for `(64,(4,4)):(D,(1,D))`; `cp.async.cg.16` fits too and costs more; the last of 3 rounds is partly filled: 64 of 96 threads copy
+            + #7 copy(ra[0..64, 0..16], ra_tile): ldmatrix.x4, 16 B an access, no bank conflicts
+            - #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
+            -     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
+            + #8 copy(rb[0..64, 0..16], rb_tile): ld.shared.b32, 4 B an access, no bank conflicts
+            +     asks for `(64,(2,8)):(D,(1,D))`; each thread holds 2 elements in a row
+            + #9 gemm(rc, ra_tile, rb_tile): mma.m16n8k16.f32.f16, 1×3 across the block, 4×3×1 each
             +     lowest estimated cost of the arrangements that fit: 1 along M, 3 along N
-            + #4 rc_f16 = cast(rc, f16): cvt.f16x2.f32
             - #11 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
             -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
-            - #13 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
-            + #5 copy(rc_f16, sc[0..64, 0..64]): st.shared.b32, 4 B an access, no bank conflicts
+            + #11 copy(rc_f16, sc[0..64, 0..64]): st.shared.b32, 4 B an access, no bank conflicts
             +     asks for `(64,(2,32)):(D,(1,D))`; each thread holds 2 elements in a row
-            + #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
-            - #14 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
-            + #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
-            - shared memory: 12288 B
-            + shared memory: 8192 B
         "#]],
     );
 }
@@ -415,10 +341,6 @@ fn another_element_type_of_the_same_width() {
         &[("f16", "bf16")],
         &[],
         expect![[r#"
-            - ra: register f16[64, 16] = ((2,64),8):((512,1),64)
-            + ra: register bf16[64, 16] = ((2,64),8):((512,1),64)
-            - rb: register f16[64, 16] = ((2,64),8):((512,1),64)
-            + rb: register bf16[64, 16] = ((2,64),8):((512,1),64)
             -     accumulator fragment of `wgmma.m64n64k16.f32.f16` (#9)
             - sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
             +     accumulator fragment of `wgmma.m64n64k16.f32.bf16` (#9)
@@ -427,16 +349,16 @@ fn another_element_type_of_the_same_width() {
             + rc_bf16: register bf16[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
             + rc1: register bf16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
-            - ra_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
-            -     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            - rb_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            -     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            + ra_shared: shared bf16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
-            +     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.bf16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            + rb_shared: shared bf16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            +     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.bf16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            - #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
-            + #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.bf16, 1×1 across the block, 1×1×1 each
+            - ra: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
+            -     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            - rb: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            -     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            + ra: shared bf16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
+            +     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.bf16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            + rb: shared bf16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            +     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.bf16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            - #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
+            + #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.bf16, 1×1 across the block, 1×1×1 each
             - #10 rc_f16 = cast(rc, f16): cvt.f16x2.f32
             + #10 rc_bf16 = cast(rc, bf16): cvt.bf16x2.f32
             - #11 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
@@ -452,10 +374,6 @@ fn another_element_type() {
         &[("f16", "f32")],
         &[],
         expect![[r#"
-            - ra: register f16[64, 16] = ((2,64),8):((512,1),64)
-            + ra: register f32[64, 16] = ((4,32),(4,2)):((256,1),(64,32))
-            - rb: register f16[64, 16] = ((2,64),8):((512,1),64)
-            + rb: register f32[64, 16] = ((4,32),(4,2)):((256,1),(64,32))
             - rc: register f32[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             -     accumulator fragment of `wgmma.m64n64k16.f32.f16` (#9)
             - sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
@@ -468,33 +386,33 @@ fn another_element_type() {
             + rc_f32: register f32[64, 64] = ((8,16),(4,8)):((1,64),(1024,8))
             - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
             + rc1: register f32[64, 64] = ((16,8),(4,8)):((256,1),(64,8))
-            - ra_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
-            -     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            - rb_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            -     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            + ra_shared: shared f32[64, 16] = swizzle<2, 2, 3> ∘ (64,16):(16,1), 4096 B at 16384
-            +     the accesses unify to `(64,(4,4)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#4, #7)
-            + ra_shared_tile: register f32[64, 16] = ((8,16),(8,16)):((1,0),(8,64))
+            - ra: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 8192
+            -     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            - rb: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            -     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            + ra: shared f32[64, 16] = swizzle<2, 2, 3> ∘ (64,16):(16,1), 4096 B at 16384
+            +     the accesses unify to `(64,(4,4)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#2, #7)
+            + ra_tile: register f32[64, 16] = ((8,16),(8,16)):((1,0),(8,64))
             +     A fragment of `fma.f32` (#9)
-            + rb_shared: shared f32[64, 16] = (64,16):(16,1), 4096 B at 20480
-            +     the accesses unify to `(64,(4,4)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #8)
-            + rb_shared_tile: register f32[64, 16] = ((8,16),(4,16)):((0,1),(16,64))
+            + rb: shared f32[64, 16] = (64,16):(16,1), 4096 B at 20480
+            +     the accesses unify to `(64,(4,4)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#3, #8)
+            + rb_tile: register f32[64, 16] = ((8,16),(4,16)):((0,1),(16,64))
             +     B fragment of `fma.f32` (#9)
             -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
             +     asks for `(64,(4,4)):(D,(1,D))`; the widest access
             -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            - #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
+            - #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
             -     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
             - #10 rc_f16 = cast(rc, f16): cvt.f16x2.f32
             -     2 elements at once into one register
             - #11 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
             -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
             +     asks for `(64,(4,4)):(D,(1,D))`; the widest access
-            + #7 copy(ra_shared[0..64, 0..16], ra_shared_tile): ld.shared.v4.b32, 16 B an access, no bank conflicts
+            + #7 copy(ra[0..64, 0..16], ra_tile): ld.shared.v4.b32, 16 B an access, no bank conflicts
             +     asks for `(64,(4,4)):(D,(1,D))`; the widest access
-            + #8 copy(rb_shared[0..64, 0..16], rb_shared_tile): ld.shared.v4.b32, 16 B an access, no bank conflicts
+            + #8 copy(rb[0..64, 0..16], rb_tile): ld.shared.v4.b32, 16 B an access, no bank conflicts
             +     asks for `(64,(4,4)):(D,(1,D))`; the widest access
-            + #9 gemm(rc, ra_shared_tile, rb_shared_tile): fma.f32, 8×16 across the block, 8×4×16 each
+            + #9 gemm(rc, ra_tile, rb_tile): fma.f32, 8×16 across the block, 8×4×16 each
             +     lowest estimated cost of the arrangements that fit: 8 along M, 16 along N
             + #10 rc_f32 = cast(rc, f32): move
             +     one element at once
@@ -517,14 +435,10 @@ fn another_memory_layout_of_b() {
         &[header, view],
         &[],
         expect![[r#"
-            - rb: register f16[64, 16] = ((2,64),8):((512,1),64)
-            -     coalesced along dimension 1 of `b` (#2)
-            + rb: register f16[64, 16] = ((8,16),8):((8,64),1)
-            +     coalesced along dimension 0 of `b` (#2)
-            - rb_shared: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
-            -     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            + rb_shared: shared f16[64, 16] = swizzle<3, 3, 3> ∘ (64,16):(1,64), 2048 B at 10240
-            +     128 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(1,64)` (#5, #9)
+            - rb: shared f16[64, 16] = swizzle<1, 3, 3> ∘ (64,16):(16,1), 2048 B at 10240
+            -     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            + rb: shared f16[64, 16] = swizzle<3, 3, 3> ∘ (64,16):(1,64), 2048 B at 10240
+            +     128 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(1,64)` (#3, #9)
             -     asks for `(64,(8,2)):(D,(1,D))`; the widest access
             +     asks for `((8,8),16):((1,D),D)`; the widest access
         "#]],
@@ -546,21 +460,21 @@ fn another_target() {
             - rc_f16: register f16[64, 64] = ((4,8,4),(2,2,8)):((128,1,16),(64,8,512))
             +     the accesses unify to `(64,(2,4,8)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#11, #13)
             + rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
-            -     32 B swizzle: `st.shared.v4.b32` of `ra` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#4, #9)
-            +     the accesses unify to `(64,(8,2)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#4, #7)
-            + ra_shared_tile: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+            -     32 B swizzle: `cp.async.cg.16` of `a` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#2, #9)
+            +     the accesses unify to `(64,(8,2)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#2, #7)
+            + ra_tile: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
             +     A fragment of `mma.m16n8k16.f32.f16` (#9)
-            -     32 B swizzle: `st.shared.v4.b32` of `rb` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#5, #9)
-            +     the accesses unify to `(64,(8,2)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #8)
-            + rb_shared_tile: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+            -     32 B swizzle: `cp.async.cg.16` of `b` and `wgmma.m64n64k16.f32.f16` of `rc` agree on `(64,16):(16,1)` (#3, #9)
+            +     the accesses unify to `(64,(8,2)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#3, #8)
+            + rb_tile: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
             +     B fragment of `mma.m16n8k16.f32.f16` (#9)
-            - #9 gemm(rc, ra_shared[0..64, 0..16], rb_shared[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
+            - #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each
             -     lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
-            + #7 copy(ra_shared[0..64, 0..16], ra_shared_tile): ldmatrix.x4, 16 B an access, no bank conflicts
+            + #7 copy(ra[0..64, 0..16], ra_tile): ldmatrix.x4, 16 B an access, no bank conflicts
             +     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            + #8 copy(rb_shared[0..64, 0..16], rb_shared_tile): ldmatrix.x4, 16 B an access, no bank conflicts
+            + #8 copy(rb[0..64, 0..16], rb_tile): ldmatrix.x4, 16 B an access, no bank conflicts
             +     asks for `(64,(8,2)):(D,(1,D))`; the widest access
-            + #9 gemm(rc, ra_shared_tile, rb_shared_tile): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+            + #9 gemm(rc, ra_tile, rb_tile): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
             +     lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
             - #11 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
             -     asks for `(64,(8,8)):(D,(1,D))`; the widest access

@@ -302,7 +302,7 @@ fn commands_answer() {
 
             c[m, n] = a[m, k] · b[n, k]ᵀ, one output tile per block (Fig. 15 of the CGO paper).
 
-            128 threads · 12 KiB shared · about 56 registers (estimated)
+            128 threads · 12 KiB shared · about 48 registers (estimated)
 
             sm_90a, assuming `BK = 16`, `BM = 64`, `BN = 64`, all dimensions and strides multiples of 16
 

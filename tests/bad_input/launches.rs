@@ -380,7 +380,7 @@ fn a_result_that_is_not_close() {
     let said = ran.stderr;
     expect![[r#"
         device: simulator (sm_90a)
-        a.hx:32:5: error[HX0612]: 4096 of 4096 elements of f16[64, 64] are not within ulp: 4 of the reference
+        a.hx:33:5: error[HX0612]: 4096 of 4096 elements of f16[64, 64] are not within ulp: 4 of the reference
           rerun: hx test 'a.hx::matmul agrees with the reference[64, 64, 16]' --exact --device sim --seed 0
           step:  hx step 'a.hx::matmul agrees with the reference[64, 64, 16]' --exact --seed 0
 
@@ -398,7 +398,7 @@ fn a_result_that_is_not_close() {
     expect![[r#"
         device: simulator (sm_90a)
         error[HX0612]: 4090 of 4096 elements of f16[64, 64] are not within ulp: 4 of the reference
-            ╭─[ a.hx:32:5 ]
+            ╭─[ a.hx:33:5 ]
             │
           4 │     grid [cdiv(m, BM), cdiv(n, BN)]
             │          ─────────────┬────────────
@@ -408,11 +408,11 @@ fn a_result_that_is_not_close() {
             │                    ────┬────
             │                        ╰────── gives `bm`, `bn`
             │
-         24 │     copy(rc1, global_view(c[bm * BM + 8.., bn * BN..], (BM, BN) : (n, 1)));
+         25 │     copy(rc1, global_view(c[bm * BM + 8.., bn * BN..], (BM, BN) : (n, 1)));
             │     ───────────────────────────────────┬──────────────────────────────────
             │                                        ╰──────────────────────────────────── the only block writes `c[8..64, 0..64]`
             │
-         32 │     assert_close(c, a @ b.T, ulp: 4);
+         33 │     assert_close(c, a @ b.T, ulp: 4);
             │     ────────────────┬───────────────
             │                     ╰───────────────── here
             │

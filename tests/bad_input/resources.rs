@@ -75,9 +75,9 @@ fn too_much_shared_memory() {
             exit 1
             --- stderr
             error[HX0501]: the block needs 262144 B of shared memory, and sm_90a has 232448 B
-                ╭─[ a.hx:19:14 ]
+                ╭─[ a.hx:20:14 ]
                 │
-             19 │     let sc = shared_tensor(f16, [BM, BN, 32]);
+             20 │     let sc = shared_tensor(f16, [BM, BN, 32]);
                 │              ────────────────┬───────────────
                 │                              ╰───────────────── `sc` takes 262144 B
                 │
@@ -103,10 +103,9 @@ fn too_many_registers() {
             exit 0
             --- stderr
             a.hx:12:14: performance[HX0503]: `rc` takes 512 registers of each thread, which has 255 on sm_90a
-            a.hx:14:15: performance[HX0707]: each round of this loop waits for `a` and `b`
-            a.hx:20:10: performance[HX0503]: `rc_f16` takes 256 registers of each thread, which has 255 on sm_90a
-            a.hx:22:15: performance[HX0503]: `rc1` takes 256 registers of each thread, which has 255 on sm_90a
-            checked 1 file for sm_90a: no errors, 4 performance notes
+            a.hx:21:10: performance[HX0503]: `rc_f16` takes 256 registers of each thread, which has 255 on sm_90a
+            a.hx:23:15: performance[HX0503]: `rc1` takes 256 registers of each thread, which has 255 on sm_90a
+            checked 1 file for sm_90a: no errors, 3 performance notes
         "#]],
     );
 }
@@ -121,10 +120,6 @@ fn a_step_along_k_that_no_matrix_instruction_has() {
             exit 0
             --- stdout
             kernel matmul threads 128
-            ra: register f16[64, 20] = ((8,16),(4,4)):((256,1),(64,16)) over [64, 32]
-                coalesced along dimension 1 of `a` (#1)
-            rb: register f16[64, 20] = ((8,16),(4,4)):((256,1),(64,16)) over [64, 32]
-                coalesced along dimension 1 of `b` (#2)
             rc: register f32[64, 64] = ((8,16),(4,8)):((1,64),(1024,8))
                 accumulator fragment of `fma.f32.f16` (#9)
             sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
@@ -133,27 +128,23 @@ fn a_step_along_k_that_no_matrix_instruction_has() {
                 elementwise: as its operand (#10)
             rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
                 coalesced along dimension 1 of `c` (#14)
-            ra_shared: shared f16[64, 20] = (64,20):(20,1), 2560 B at 8192
-                the accesses unify to `(64,(4,5)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#4, #7)
-            ra_shared_tile: register f16[64, 20] = ((8,16),(8,20)):((1,0),(8,64))
+            ra: shared f16[64, 20] = (64,(4,5)):(4,(1,256)), 2560 B at 8192
+                the accesses unify to `(64,(2,10)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#2, #7)
+            ra_tile: register f16[64, 20] = ((8,16),(8,20)):((1,0),(8,64))
                 A fragment of `fma.f32.f16` (#9)
-            rb_shared: shared f16[64, 20] = (64,20):(20,1), 2560 B at 10752
-                the accesses unify to `(64,(4,5)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #8)
-            rb_shared_tile: register f16[64, 20] = ((8,16),(4,20)):((0,1),(16,64))
+            rb: shared f16[64, 20] = (64,(4,5)):(4,(1,256)), 2560 B at 10752
+                the accesses unify to `(64,(2,10)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#3, #8)
+            rb_tile: register f16[64, 20] = ((8,16),(4,20)):((0,1),(16,64))
                 B fragment of `fma.f32.f16` (#9)
-            #1 copy(a[block_idx.x * 64 + 0..64, ki * 20 + 0..20], ra): ld.global.v2.b32, 8 B an access
-                8 B: the tile starts at `ki * 20` in dimension 1 of `a`, a multiple of 4
-            #2 copy(b[block_idx.y * 64 + 0..64, ki * 20 + 0..20], rb): ld.global.v2.b32, 8 B an access
-                8 B: the tile starts at `ki * 20` in dimension 1 of `b`, a multiple of 4
-            #4 copy(ra, ra_shared[0..64, 0..20]): st.shared.v2.b32, 8 B an access, no bank conflicts
-                asks for `(64,(4,5)):(D,(1,D))`; each thread holds 4 elements in a row
-            #5 copy(rb, rb_shared[0..64, 0..20]): st.shared.v2.b32, 8 B an access, no bank conflicts
-                asks for `(64,(4,5)):(D,(1,D))`; each thread holds 4 elements in a row
-            #7 copy(ra_shared[0..64, 0..20], ra_shared_tile): ld.shared.b16, 2 B an access, no bank conflicts
+            #2 copy_async(a[block_idx.x * 64 + 0..64, ki * 20 + 0..20], ra[0..64, 0..20]): cp.async.ca.4, 4 B an access, no bank conflicts
+                asks for `(64,(2,10)):(D,(1,D))`; `cp.async.ca.8` fits too and costs more
+            #3 copy_async(b[block_idx.y * 64 + 0..64, ki * 20 + 0..20], rb[0..64, 0..20]): cp.async.ca.4, 4 B an access, no bank conflicts
+                asks for `(64,(2,10)):(D,(1,D))`; `cp.async.ca.8` fits too and costs more
+            #7 copy(ra[0..64, 0..20], ra_tile): ld.shared.b16, 2 B an access, no bank conflicts
                 asks for `(64,20):(D,D)`; each thread holds 1 element in a row
-            #8 copy(rb_shared[0..64, 0..20], rb_shared_tile): ld.shared.b16, 2 B an access, no bank conflicts
+            #8 copy(rb[0..64, 0..20], rb_tile): ld.shared.b16, 2 B an access, no bank conflicts
                 asks for `(64,20):(D,D)`; each thread holds 1 element in a row
-            #9 gemm(rc, ra_shared_tile, rb_shared_tile): fma.f32.f16, 8×16 across the block, 8×4×20 each
+            #9 gemm(rc, ra_tile, rb_tile): fma.f32.f16, 8×16 across the block, 8×4×20 each
                 lowest estimated cost of the arrangements that fit: 8 along M, 16 along N; `mma.m16n8k16.f32.f16` takes 16 steps of K at once, and 20 is not a multiple; `mma.m16n8k8.f32.f16` takes 8 steps of K at once, and 20 is not a multiple
             #10 rc_f16 = cast(rc, f16): cvt.f16x2.f32
                 2 elements at once into one register

@@ -17,13 +17,12 @@ fn a_syntax_error_in_mid_file() {
         expect![[r#"
             exit 1
             --- stderr
-            a.hx:14:15: performance[HX0707]: each round of this loop waits for `a` and `b`
-            a.hx:43:23: error[HX0001]: found `)` where `]` for the `[` opened before was expected
-            a.hx:43:51: error[HX0001]: found `=` where a name or a pattern was expected
-            a.hx:43:63: error[HX0001]: found `,` where an argument was expected
-            a.hx:43:65: error[HX0207]: `x` is written, but it is not marked `mut`
-            a.hx:46:6: error[HX0209]: found the extent `m`, which is known only at run time
-            5 errors, 1 performance note
+            a.hx:44:23: error[HX0001]: found `)` where `]` for the `[` opened before was expected
+            a.hx:44:51: error[HX0001]: found `=` where a name or a pattern was expected
+            a.hx:44:63: error[HX0001]: found `,` where an argument was expected
+            a.hx:44:65: error[HX0207]: `x` is written, but it is not marked `mut`
+            a.hx:47:6: error[HX0209]: found the extent `m`, which is known only at run time
+            5 errors
         "#]],
     );
     check(
@@ -389,9 +388,9 @@ fn shapes_that_do_not_match() {
             exit 1
             --- stderr
             error[HX0205]: expected `[64, 64]`, found the shape `[64, 16]`
-                ╭─[ a.hx:16:9 ]
+                ╭─[ a.hx:17:9 ]
                 │
-             16 │         copy(gb[.., .., ki], rb);
+             17 │         copy(gb[.., .., ki], rb);
                 │         ────────────┬─────────┬─
                 │                     ╰───────────── this has the shape `[64, 16]`
                 │                     │         │
@@ -401,9 +400,9 @@ fn shapes_that_do_not_match() {
             ────╯
 
             error[HX0205]: found K = `64` in `[64, 64]`, expected `16`
-                ╭─[ a.hx:17:22 ]
+                ╭─[ a.hx:18:22 ]
                 │
-             17 │         gemm(rc, ra, rb);
+             18 │         gemm(rc, ra, rb);
                 │                  ─┬  ─┬
                 │                   ╰────── K is `16` here
                 │                       │
@@ -421,8 +420,8 @@ fn shapes_that_do_not_match() {
         expect![[r#"
             exit 1
             --- stderr
-            a.hx:17:22: error[HX0205]: found N = `64` in `[64, 16]`, expected `32`
-            a.hx:20:5: error[HX0205]: expected `[64, 64]`, found the shape `[64, 32]`
+            a.hx:18:22: error[HX0205]: found N = `64` in `[64, 16]`, expected `32`
+            a.hx:21:5: error[HX0205]: expected `[64, 64]`, found the shape `[64, 32]`
             2 errors
         "#]],
     );
@@ -460,8 +459,8 @@ fn element_types_that_meet() {
         expect![[r#"
             exit 1
             --- stderr
-            a.hx:16:14: error[HX0204]: expected `bf16`, found elements of type `f16`
-            a.hx:17:22: error[HX0204]: expected `f16`, found elements of type `bf16`
+            a.hx:17:14: error[HX0204]: expected `bf16`, found elements of type `f16`
+            a.hx:18:22: error[HX0204]: expected `f16`, found elements of type `bf16`
             2 errors
         "#]],
     );
@@ -473,26 +472,26 @@ fn what_may_not_be_written() {
         &MATMUL.replace("c: mut f16[m, n]", "c: f16[m, n]"),
         &["check", "a.hx"],
         expect![[r#"
-        exit 1
-        --- stderr
-        error[HX0207]: `c` is written, but it is not marked `mut`
-            ╭─[ a.hx:24:15 ]
-            │
-          2 │ kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: f16[m, n])
-            │                                                                         ────┬────
-            │                                                                             ╰────── declared here
-            │
-         24 │     copy(rc1, global_view(c[bm * BM.., bn * BN..], (BM, BN) : (n, 1)));
-            │               ───────────────────────────┬───────────────────────────
-            │                                          ╰───────────────────────────── here
-            │
-            │ Help: mark `c` as `mut`
-            │       2 - kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: f16[m, n])
-            │       2 + kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
-        ────╯
+            exit 1
+            --- stderr
+            error[HX0207]: `c` is written, but it is not marked `mut`
+                ╭─[ a.hx:25:15 ]
+                │
+              2 │ kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: f16[m, n])
+                │                                                                         ────┬────
+                │                                                                             ╰────── declared here
+                │
+             25 │     copy(rc1, global_view(c[bm * BM.., bn * BN..], (BM, BN) : (n, 1)));
+                │               ───────────────────────────┬───────────────────────────
+                │                                          ╰───────────────────────────── here
+                │
+                │ Help: mark `c` as `mut`
+                │       2 - kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: f16[m, n])
+                │       2 + kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+            ────╯
 
-        1 error
-    "#]],
+            1 error
+        "#]],
     );
     check_file(
         &kernel("    let i = block_idx;\n    i = 3;"),
@@ -547,40 +546,24 @@ fn a_barrier_that_is_missing() {
         expect![[r#"
             exit 1
             --- stderr
-            performance[HX0707]: each round of this loop waits for `a` and `b`
-                ╭─[ a.hx:14:15 ]
-                │
-             14 │     for ki in 0..k / BK {
-                │               ────┬────
-                │                   ╰────── here
-                │
-                │ Help: let the loop read ahead
-                │       14 -     for ki in 0..k / BK {
-                │       14 +     for ki in 0..k / BK pipelined(3) {
-                │
-                │ Note 1: a ring of 3 stages has the tiles of the next two rounds
-                │
-                │ Note 2: a block takes 12336 B of shared memory for it instead of 12288 B
-            ────╯
-
             error[HX0401]: threads race on `sc`: nothing orders the accesses
-                ╭─[ a.hx:22:5 ]
+                ╭─[ a.hx:23:5 ]
                 │
-             20 │     copy(cast(rc, f16), sc);
+             21 │     copy(cast(rc, f16), sc);
                 │     ───────────┬───────────
                 │                ╰───────────── the warp of thread 0 writes `sc` here
                 │
-             22 │     copy(sc, rc1);
+             23 │     copy(sc, rc1);
                 │     ──────┬──────
                 │           ╰──────── thread 0 reads `sc` here
                 │
                 │ Help: insert `sync()`
-                │       22 +     sync();
+                │       23 +     sync();
                 │
                 │ Note: both touch `sc[0, 0]`
             ────╯
 
-            1 error, 1 performance note
+            1 error
         "#]],
     );
 }

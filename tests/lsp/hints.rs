@@ -19,17 +19,17 @@ fn the_example_has_layouts_and_instructions() {
         &mut client,
         "k.hx",
         expect![[r#"
-            9:10 ⟨mma.A 2×2⟩
-            10:10 ⟨mma.B 2×2⟩
-            11:10 ⟨mma.C 2×2⟩
-            14:33 ld.global · 4 B
-            15:33 ld.global · 4 B
-            16:25 mma.m16n8k16
-            18:10 ⟨128B swizzle⟩
-            19:28 stmatrix.x4 · 16 B
-            21:11 ⟨4 × 16 B⟩
-            22:18 ld.shared.v4 · 16 B
-            23:71 st.global.v4 · 16 B
+            9:10 ⟨32B swizzle⟩
+            10:10 ⟨32B swizzle⟩
+            11:10 ⟨wgmma.C 1×1⟩
+            15:33 cp.async.cg · 16 B
+            16:33 cp.async.cg · 16 B
+            17:25 wgmma.m64n64k16
+            19:10 ⟨128B swizzle⟩
+            20:28 stmatrix.x4 · 16 B
+            22:11 ⟨4 × 16 B⟩
+            23:18 ld.shared.v4 · 16 B
+            24:71 st.global.v4 · 16 B
         "#]],
     );
 }
@@ -84,12 +84,12 @@ fn a_click_leads_to_the_operation() {
         text.push_str(&format!("{} → {written}\n", part["value"].as_str().unwrap_or_default()));
     }
     expect![[r#"
-        ⟨mma.A 2×2⟩ → gemm(rc, ra, rb)
-        ⟨mma.B 2×2⟩ → gemm(rc, ra, rb)
-        ⟨mma.C 2×2⟩ → gemm(rc, ra, rb)
-        ld.global · 4 B → copy(ga[.., .., ki], ra)
-        ld.global · 4 B → copy(gb[.., .., ki], rb)
-        mma.m16n8k16 → gemm(rc, ra, rb)
+        ⟨32B swizzle⟩ → copy(ga[.., .., ki], ra)
+        ⟨32B swizzle⟩ → copy(gb[.., .., ki], rb)
+        ⟨wgmma.C 1×1⟩ → gemm(rc, ra, rb)
+        cp.async.cg · 16 B → copy(ga[.., .., ki], ra)
+        cp.async.cg · 16 B → copy(gb[.., .., ki], rb)
+        wgmma.m64n64k16 → gemm(rc, ra, rb)
         ⟨128B swizzle⟩ → copy(cast(rc, f16), sc)
         stmatrix.x4 · 16 B → copy(cast(rc, f16), sc)
         ⟨4 × 16 B⟩ → copy(rc1, global_view(c[bm * BM.., bn * BN..], (BM, BN) : (n, 1)))
