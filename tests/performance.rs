@@ -82,9 +82,10 @@ fn each_says_what_is_slow_and_what_is_faster() {
                 let left = notes(&db, file).iter().filter(|left| left.code.id == note.code.id).count();
                 let all = found.iter().filter(|other| other.code.id == note.code.id).count();
                 assert!(left < all, "{name}: `{}` leaves the note\n{mended}", fix.title);
-                // A note about registers trades cycles of the model for spills, which only a compile shows.
+                // A note about registers trades cycles of the model for spills, which only a compile shows. The model does not know how
+                // long the loads of a loop are waited for: on an H200 the ring takes half of the time.
                 let after = cycles(&db, file);
-                let is_counted = note.code.id != "HX0503";
+                let is_counted = !["HX0503", "HX0707"].contains(&note.code.id);
                 assert!(
                     !is_counted || after < before,
                     "{name}: `{}` is no faster: {before:.0} → {after:.0}\n{mended}",

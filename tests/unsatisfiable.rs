@@ -29,7 +29,7 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
     ("negative_pin", 1, 2),
     ("no_gemm_dtype", 1, 0),
     ("odd_slice_async", 1, 1),
-    ("odd_stride_async", 1, 1),
+    ("odd_stride_async", 1, 0),
     ("overlapping", 1, 2),
     ("packed_operands", 2, 1),
     ("packed_rows", 2, 0),

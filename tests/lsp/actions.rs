@@ -74,21 +74,23 @@ fn only_the_kinds_that_are_asked_for() {
 fn widths_when_a_person_asks_and_edits_when_one_is_chosen() {
     let options = Options { resolves: true, ..Options::default() };
     let mut client = Client::start_with(&[], &options);
-    client.open("k.hx", MATMUL);
+    // A product of computed values leaves the loads narrow.
+    let narrow = MATMUL.replace("gemm(rc, ra, rb)", "gemm(rc, abs(ra), abs(rb))");
+    client.open("k.hx", &narrow);
     let place = "copy(ga[.., .., ki], ra)";
     let automatic = ask(&mut client, place, json!({ "diagnostics": [], "triggerKind": 2 }));
     assert_eq!(titles(&automatic), Vec::<&str>::new());
     let invoked = ask(&mut client, place, json!({ "diagnostics": [], "triggerKind": 1 }));
     let wide = invoked.iter().find(|action| {
-        action["title"].as_str().is_some_and(|title| title.starts_with("use 16 B accesses: rearrange `ra`"))
+        action["title"].as_str().is_some_and(|title| title.starts_with("use 16 B accesses: pin `ra`"))
     });
     let wide = wide.expect("it can be wider");
     assert!(wide.get("edit").is_none(), "{wide}");
     let whole = client.ask("codeAction/resolve", wide.clone());
     let text = edited(&whole["edit"], &client.uri("k.hx"));
-    assert!(text.contains("gemm(rc, rearrange(ra, auto), rb);"), "{text}");
+    assert!(text.contains("let ra = register_tensor(f16, [BM, BK], layout: "), "{text}");
     client.replace("k.hx", &text);
-    assert!(client.hints("k.hx").contains("14:33 ld.global.v4 · 16 B"));
+    assert!(client.hints("k.hx").contains("15:33 ld.global.v4 · 16 B"));
     // After a change of the text the action no longer resolves.
     client.replace("k.hx", "const A = 1;\n");
     let (code, message) = client.refused("codeAction/resolve", wide.clone());

@@ -61,7 +61,7 @@ fn check(test: &str, stage: &str, words: &[(&str, &[&str])]) {
 #[test]
 fn ptx_beside_the_source() {
     let words: [(&str, &[&str]); 3] = [
-        ("mma.sync", &["gemm(rc, ra, rb)"]),
+        ("wgmma.mma_async", &["gemm(rc, ra, rb)"]),
         ("stmatrix", &["copy(cast(rc, f16), sc)"]),
         ("st.global", &["copy(rc1, global_view"]),
     ];
@@ -71,7 +71,7 @@ fn ptx_beside_the_source() {
 #[test]
 fn machine_code_beside_the_source() {
     let words: [(&str, &[&str]); 3] = [
-        ("HMMA.16816", &["gemm(rc, ra, rb)"]),
+        ("HGMMA.64x64x16", &["gemm(rc, ra, rb)"]),
         ("STSM", &["copy(cast(rc, f16), sc)"]),
         ("STG.E", &["copy(rc1, global_view"]),
     ];

@@ -41,7 +41,7 @@ fn hints_stay_while_a_kernel_has_errors() {
     let whole = client.hints("k.hx");
     client.replace("k.hx", &MATMUL.replace("fill(rc, 0.0);", "fill(rc, "));
     let stale = client.hints("k.hx");
-    assert!(stale.contains("~ ⟨mma.C 2×2⟩"), "{stale}");
+    assert!(stale.contains("~ ⟨wgmma.C 1×1⟩"), "{stale}");
     client.replace("k.hx", MATMUL);
     assert_eq!(client.hints("k.hx"), whole);
 }

@@ -254,7 +254,7 @@ fn every_question_is_cancelled() {
             "hx/layout",
             "hx/explainLayout",
         ] {
-            let params = client.at("k.hx", 18, 9);
+            let params = client.at("k.hx", 19, 9);
             ids.push((method, client.send(method, params)));
         }
         for stage in ["layouts", "cuda", "ptx", "sass"] {
@@ -262,7 +262,7 @@ fn every_question_is_cancelled() {
             params["stage"] = json!(stage);
             ids.push(("hx/emit", client.send("hx/emit", params)));
         }
-        let at = json!({ "line": 14, "character": 10 });
+        let at = json!({ "line": 15, "character": 10 });
         let params = json!({
             "textDocument": client.document("k.hx"), "range": { "start": at, "end": at },
             "context": { "diagnostics": [] },

@@ -115,7 +115,7 @@ pub fn took_part(
         return Vec::new();
     };
     let stores = program.ops(1.0).into_iter().map(|(op, _)| op).filter(|op| op.origin == origin);
-    let Some(stored) = stores.map(|op| op.id).last() else { return Vec::new() };
+    let Some(stored) = stores.map(|op| op.id).next_back() else { return Vec::new() };
     let mixtures = of_form::followed(db, instance.form(db)).mixtures.iter();
     let mut found: Vec<TookPart> = Vec::new();
     for mixture in mixtures.filter(|mixture| count::leads_to(program, mixture.op, stored)) {

@@ -7,8 +7,8 @@ use hx_hir::{Const, Db, ExprId, Item, ItemKey, Sound, Step, standing, steps_belo
 use hx_target::Target;
 
 use crate::error::{ItemPart, Lower, LowerError};
+use crate::forms::Forms;
 use crate::lowering::{Frame, Lowering};
-use crate::staging::Forms;
 use crate::value::Value;
 
 /// Returns the value of a constant. The value depends on no kernel, so it has no tensors and no dimensions.

@@ -30,6 +30,7 @@ mod error;
 mod extreme;
 mod finish;
 mod flow;
+mod forms;
 mod grid;
 mod guarded;
 mod header;
@@ -82,11 +83,11 @@ use hx_target::Target;
 use hx_tile::{Scope, TileProgram};
 
 pub use crate::error::{ItemPart, LowerError, Place};
+pub use crate::forms::{Forms, Loads, Rings};
 pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
 pub use crate::lowered::{Lowered, Sources};
 pub use crate::origins::OriginPlace;
 pub use crate::requirements::requirements;
-pub use crate::staging::{Forms, Loads, Rings};
 pub use crate::view_call::ViewCall;
 pub use crate::written::WrittenArg;
 

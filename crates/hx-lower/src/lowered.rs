@@ -49,9 +49,9 @@ impl Lowered {
     /// for.
     pub fn is_added(&self, op: &Op) -> bool {
         let OpKind::Sync(sync) = &op.kind else { return false };
-        let is_other = |other: &Op| match &other.kind {
-            OpKind::Sync(of) => std::mem::discriminant(of) != std::mem::discriminant(sync),
-            _ => true,
+        let is_other = |other: &Op| {
+            let OpKind::Sync(of) = &other.kind else { return true };
+            std::mem::discriminant(of) != std::mem::discriminant(sync)
         };
         self.program.ops(1.0).into_iter().any(|(other, _)| other.origin == op.origin && is_other(other))
     }

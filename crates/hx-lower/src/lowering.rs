@@ -15,13 +15,13 @@ use hx_tile::{
 use crate::budget::Budget;
 use crate::diagnostics::Diagnostics;
 use crate::error::{ItemPart, Lower, LowerError, Place, Reported};
+use crate::forms::{Forms, Pipelined};
 use crate::grid::Grid;
 use crate::notes::Notes;
 use crate::origins::{OriginPlace, Origins};
 use crate::output::{Output, param_name};
 use crate::peel::Peel;
 use crate::scopes::Scopes;
-use crate::staging::{Forms, Pipelined};
 use crate::value::{SymView, Tensor, Value};
 use crate::variable_facts::VariableFacts;
 use crate::variables::{Variable, Variables};

@@ -8,8 +8,8 @@ use hx_target::Target;
 
 use crate::CtArgs;
 use crate::error::LowerError;
+use crate::forms::Forms;
 use crate::lowering::{Frame, Lowering};
-use crate::staging::Forms;
 use crate::value::Value;
 
 /// Returns the conditions of a kernel's `where` in the order of the text. Only compile-time arguments, dimensions and numbers of

@@ -4,12 +4,12 @@ kernel part(x: f16[16, 64], y: mut f16[16, 32])
     grid [1]
     threads 32
 {
-    let s = shared_tensor(f16, [16, 32]);
-    copy_async(x[.., 3..35], s);
-    commit();
-    wait(0);
-    sync();
-    copy(s, y);
+    let s = shared_tensor(f16, [16, 32, 2]);
+    let pipe = pipeline(2);
+    let filled = pipe.acquire();
+    copy_async(x[.., 3..35], s[.., .., filled], signal: pipe);
+    let full = pipe.wait();
+    copy(s[.., .., full], y);
 }
 
 test "part" {

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use hx_tile::{Base, OpKind, Param, Stmt, SyncOp, Tensor, TensorId, View};
 
+use super::loads::{Load, is_loop, loads_of};
 use super::ring::has_groups;
 use super::uses::Readers;
-use super::{Load, Loads, is_loop, loads_of};
+use crate::forms::Loads;
 use crate::lowering::Lowering;
 
 impl Lowering<'_> {

@@ -6,79 +6,20 @@
 
 mod direct;
 mod groups;
+mod loads;
 mod ring;
 mod signalled;
 mod uses;
 
 use hx_base::codes;
 use hx_hir::ExprId;
-use hx_index::{Expr, Symbol};
-use hx_tile::{
-    Base, Control, Leaf, Op, OpKind, Origin, Picked, ScopeId, Stmt, SyncOp, Tensor, TensorId, TensorKind,
-    View,
-};
+use hx_index::Symbol;
+use hx_tile::{Base, Leaf, Op, OpKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, View};
 
-use crate::error::{Lower, Place};
+use self::loads::Load;
+use crate::error::Lower;
+use crate::forms::{Loads, Pipelined, Rings};
 use crate::lowering::Lowering;
-
-/// How the values of loads reach products.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Loads {
-    /// In the registers that the text names.
-    Direct,
-    /// Through shared memory, where a load's values are read by products alone.
-    Staged,
-}
-
-/// How a loop with `pipelined` fills and reads its ring.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Rings {
-    /// By copies that signal a pipeline, and with products in flight between two rounds.
-    InFlight,
-    /// By copies that signal a pipeline. Each product is waited for.
-    Signalled,
-    /// By groups of asynchronous copies.
-    Groups,
-    /// Not at all: each round makes its own loads.
-    Unstaged,
-}
-
-/// The forms that lowering gives to loads.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Forms {
-    pub loads: Loads,
-    pub rings: Rings,
-    /// Lowers loops whose loads only products read as if they had `pipelined(3)`: [`Sources::offered`](crate::Sources::offered).
-    pub offers: bool,
-}
-
-impl Forms {
-    /// What every target has: loads to registers, and groups of copies.
-    pub const PLAIN: Forms = Forms { loads: Loads::Direct, rings: Rings::Groups, offers: false };
-}
-
-/// A loop with `pipelined(n)`.
-pub(crate) struct Pipelined {
-    /// The counter, which no other loop has.
-    counter: Symbol,
-    stages: i64,
-    place: Place,
-    origin: Origin,
-    /// Symbols with numbers from here on are made inside of the loop and have no value before it.
-    first_inside: u32,
-    /// Whether the text has no `pipelined` here: nothing is reported, and only loads for products count.
-    is_offered: bool,
-}
-
-/// A load of a tile from global memory to registers: one operation of a list of statements.
-struct Load {
-    /// Its index among the statements.
-    at: usize,
-    src: View,
-    tile: TensorId,
-    scope: ScopeId,
-    origin: Origin,
-}
 
 /// The most stages of a ring.
 const MOST_STAGES: i64 = 16;
@@ -174,42 +115,4 @@ impl Lowering<'_> {
             self.op_of(load, OpKind::Copy { src: held, dst }),
         ]
     }
-}
-
-/// Returns the loads among the statements themselves, in their order. A tile on its way to another memory is none.
-fn loads_of(lowering: &Lowering<'_>, stmts: &[Stmt]) -> Vec<Load> {
-    let load = |(at, stmt): (usize, &Stmt)| {
-        let op = stmt.op()?;
-        let OpKind::Copy { src, dst } = &op.kind else { return None };
-        let tile = dst.register().filter(|tile| !lowering.output.is_passing(*tile))?;
-        let is_whole = *dst == View::whole(Base::Register(tile), &lowering.output.tensor(tile).shape);
-        let is_load = is_whole && matches!(src.base, Base::Global(_)) && src.picks().is_empty();
-        is_load.then(|| Load { at, src: src.clone(), tile, scope: op.scope, origin: op.origin })
-    };
-    stmts.iter().enumerate().filter_map(load).collect()
-}
-
-/// Calls `see` with every expression of a view.
-fn each_expr(view: &View, see: &mut dyn FnMut(&Expr)) {
-    view.offsets.iter().for_each(&mut *see);
-    view.modes.iter().for_each(|mode| see(&mode.factor));
-    view.ends.iter().for_each(|(_, end)| see(end));
-    if let Some(Picked::Rows(rows)) = &view.picked {
-        rows.offsets.iter().for_each(&mut *see);
-        rows.ends.iter().for_each(|(_, end)| see(end));
-        [&rows.factor, &rows.extent].into_iter().for_each(see);
-    }
-}
-
-/// Calls `see` with every statement, those inside of others included.
-fn each_stmt(stmts: &[Stmt], see: &mut dyn FnMut(&Stmt)) {
-    for stmt in stmts {
-        see(stmt);
-        stmt.bodies().for_each(|body| each_stmt(body, see));
-    }
-}
-
-/// Returns whether a statement is a loop.
-fn is_loop(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::Control(Control::For { .. } | Control::While { .. }))
 }

@@ -6,12 +6,13 @@ use hx_base::codes;
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Mode;
 use hx_tile::{
-    Base, Control, Leaf, Op, OpKind, Origin, Picked, Rounds, ScopeId, Stmt, SyncOp, TensorId, View,
+    Access, Base, Control, Leaf, Op, OpKind, Origin, Picked, Rounds, ScopeId, Stmt, SyncOp, TensorId, View,
 };
 
+use super::loads::{Load, each_expr, each_stmt, is_loop, loads_of};
 use super::uses::Readers;
-use super::{Load, Pipelined, Rings, each_expr, each_stmt, loads_of};
 use crate::error::LowerError;
+use crate::forms::{Pipelined, Rings};
 use crate::lowering::Lowering;
 
 /// A ring is not offered to a loop of fewer rounds: most of them would wait for their tiles as before.
@@ -59,7 +60,7 @@ impl Lowering<'_> {
             return;
         }
         for stmt in stmts {
-            let again = again || super::is_loop(stmt);
+            let again = again || is_loop(stmt);
             stmt.bodies_mut().for_each(|body| self.read_ahead(body, pipelined, readers, again));
         }
     }
@@ -200,23 +201,18 @@ impl Lowering<'_> {
         let name = self.base_name(load.src.base);
         let mut changed = Vec::new();
         let (mut is_written, mut is_awaited) = (false, false);
-        each_stmt(body, &mut |stmt| match stmt {
-            Stmt::Leaf(Leaf::Assign { var, .. } | Leaf::AssignNumber { var, .. }) => {
-                changed.push(var.clone())
+        each_stmt(body, &mut |stmt| {
+            if let Stmt::Leaf(Leaf::Assign { var, .. } | Leaf::AssignNumber { var, .. }) = stmt {
+                changed.push(var.clone());
             }
-            Stmt::Leaf(Leaf::Op(op)) => {
-                let description = op.kind.description();
-                is_written |= description
-                    .accesses
-                    .iter()
-                    .any(|access| access.base() == load.src.base && access.mode != Mode::Read);
-                is_awaited |= match &op.kind {
-                    OpKind::Atomic(atomic) => atomic.order.acquires(),
-                    OpKind::Sync(SyncOp::WaitPrevious) => true,
-                    _ => false,
-                };
+            let Some(op) = stmt.op() else { return };
+            let description = op.kind.description();
+            let writes = |access: &Access<'_>| access.base() == load.src.base && access.mode != Mode::Read;
+            is_written |= description.accesses.iter().any(writes);
+            is_awaited |= op.kind == OpKind::Sync(SyncOp::WaitPrevious);
+            if let OpKind::Atomic(atomic) = &op.kind {
+                is_awaited |= atomic.order.acquires();
             }
-            _ => {}
         });
         if is_written {
             return Some(format!("the loop writes `{name}`"));

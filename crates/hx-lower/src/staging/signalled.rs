@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Control, Leaf, OpKind, Pipe, PipeId, Rounds, Stmt, SyncOp, TensorId};
 
+use super::loads::each_stmt;
 use super::ring::{Ahead, Ring, with_counter};
-use super::{Rings, each_stmt};
+use crate::forms::Rings;
 use crate::lowering::Lowering;
 
 impl Lowering<'_> {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hx_index::Expr;
 use hx_tile::{Leaf, LoadIds, Op, OpKind, Operand, Stmt, TensorId, View, ViewMode};
 
+use super::loads::each_stmt;
 use crate::lowering::Lowering;
-use crate::staging::each_stmt;
 
 /// The operations that access each register tensor, by their places in the text of the program.
 pub(super) struct Readers {
@@ -46,18 +46,15 @@ impl Readers {
                 own.reads += 1;
             }
         }
-        match &op.kind {
-            OpKind::Gemm { a, b, asynchronous: false, .. } => {
-                for tensor in [a, b].into_iter().filter_map(|operand| operand.view.register()) {
-                    self.of.entry(tensor).or_default().products += 1;
-                }
+        if let OpKind::Gemm { a, b, asynchronous: false, .. } = &op.kind {
+            for tensor in [a, b].into_iter().filter_map(|operand| operand.view.register()) {
+                self.of.entry(tensor).or_default().products += 1;
             }
-            OpKind::Slice { dst, src } if is_plain(src) => {
-                if let Some(tensor) = src.register() {
-                    self.of.entry(tensor).or_default().views.insert(*dst);
-                }
-            }
-            _ => {}
+        } else if let OpKind::Slice { dst, src } = &op.kind
+            && is_plain(src)
+            && let Some(tensor) = src.register()
+        {
+            self.of.entry(tensor).or_default().views.insert(*dst);
         }
     }
 
@@ -119,17 +116,14 @@ impl Lowering<'_> {
                 stmt.bodies_mut().for_each(|body| self.redirect(body, views, readers));
                 continue;
             };
-            match &mut op.kind {
-                OpKind::Gemm { a, b, asynchronous: false, .. } => {
-                    [a, b].into_iter().for_each(|operand| self.reread(operand, views));
-                }
-                OpKind::Slice { dst, src } if is_plain(src) && readers.is_operand(*dst) => {
-                    let of = src.register().and_then(|tensor| views.get(&tensor));
-                    if let Some(shown) = of.map(|of| shown_by(src, of)) {
-                        views.insert(*dst, shown);
-                    }
-                }
-                _ => {}
+            if let OpKind::Gemm { a, b, asynchronous: false, .. } = &mut op.kind {
+                [a, b].into_iter().for_each(|operand| self.reread(operand, views));
+            } else if let OpKind::Slice { dst, src } = &op.kind
+                && is_plain(src)
+                && readers.is_operand(*dst)
+                && let Some(of) = src.register().and_then(|tensor| views.get(&tensor))
+            {
+                views.insert(*dst, shown_by(src, of));
             }
         }
     }

@@ -135,7 +135,13 @@ fn product(each: bool, keep: impl Fn(&OpKind) -> bool) -> TileProgram {
             tensor("sc", Some(1), ScopeId(2)),
             tensor("acc", None, ScopeId(2)),
         ],
-        pipes: vec![Pipe { name: "pipe".into(), stages: 4, readers: each.then_some(1), origin: Origin(0) }],
+        pipes: vec![Pipe {
+            name: "pipe".into(),
+            stages: 4,
+            readers: each.then_some(1),
+            is_drained: false,
+            origin: Origin(0),
+        }],
         turns: vec![Turns { name: "turn".into(), scope: ScopeId(2), origin: Origin(0) }],
         body: vec![Stmt::Control(Control::Roles(vec![
             role(1, RoleKind::Producer, None, producer),
