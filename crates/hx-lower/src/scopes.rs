@@ -1,5 +1,7 @@
 //! The scopes of the program, and the one that executes the statements that are lowered now.
 
+use std::collections::BTreeMap;
+
 use hx_index::Symbol;
 use hx_tile::{Scope, ScopeId};
 
@@ -11,6 +13,8 @@ pub(crate) struct Scopes {
     here: ScopeId,
     /// The number of the group that executes the statements, if the scope has several.
     group: Option<Symbol>,
+    /// The numbers of the groups of all roles entered so far that have several.
+    numbers: BTreeMap<ScopeId, Symbol>,
     /// The registers of each thread that the source gives to each role.
     given_registers: Vec<Option<u32>>,
 }
@@ -18,7 +22,13 @@ pub(crate) struct Scopes {
 impl Scopes {
     /// Returns the state before the header is evaluated.
     pub(crate) fn new() -> Scopes {
-        Scopes { all: Vec::new(), here: ScopeId::BLOCK, group: None, given_registers: Vec::new() }
+        Scopes {
+            all: Vec::new(),
+            here: ScopeId::BLOCK,
+            group: None,
+            numbers: BTreeMap::new(),
+            given_registers: Vec::new(),
+        }
     }
 
     /// Sets the scopes of the program.
@@ -56,8 +66,14 @@ impl Scopes {
         self.group.as_ref()
     }
 
+    /// Returns the number of the group that executes the statements of a scope, if it has several.
+    pub(crate) fn number_of(&self, scope: ScopeId) -> Option<&Symbol> {
+        self.numbers.get(&scope)
+    }
+
     /// Enters a role. `group` is the number of the executing group, if the role has several.
     pub(crate) fn enter(&mut self, role: ScopeId, group: Option<Symbol>) {
+        self.numbers.extend(group.clone().map(|group| (role, group)));
         (self.here, self.group) = (role, group);
     }
 

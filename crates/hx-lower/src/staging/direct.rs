@@ -65,8 +65,8 @@ impl Lowering<'_> {
             };
             let like = Tensor { binder, ..like };
             let buffer = self.shared_like(&like, name, None);
-            let [held, view] =
-                [Base::Register(load.tile), Base::Shared(buffer)].map(|base| View::whole(base, &like.shape));
+            let held = View::whole(Base::Register(load.tile), &like.shape);
+            let view = self.staged_tile(buffer, None);
             self.read_from(stmts, load.tile, &view, readers);
             let kind = match is_async {
                 true => OpKind::CopyAsync { src: load.src.clone(), dst: view, signal: None, multicast: None },

@@ -49,7 +49,7 @@ impl Lowering<'_> {
         for Ahead { load, ring: buffer } in ring.ahead {
             let src =
                 with_counter(&load.src, &|symbol| (symbol == counter).then(|| round.clone()), &self.facts);
-            let dst = self.stage_view(*buffer, stage.clone());
+            let dst = self.staged_tile(*buffer, Some(stage.clone()));
             match self.narrow(&src) {
                 None => copies
                     .push(self.op_of(load, OpKind::CopyAsync { src, dst, signal: None, multicast: None })),

@@ -13,7 +13,7 @@ mod uses;
 
 use hx_base::codes;
 use hx_hir::ExprId;
-use hx_index::Symbol;
+use hx_index::{Expr, Symbol};
 use hx_tile::{Base, Leaf, Op, OpKind, Stmt, SyncOp, Tensor, TensorId, TensorKind, View};
 
 use self::loads::Load;
@@ -80,11 +80,25 @@ impl Lowering<'_> {
         self.output.set_body(body);
     }
 
-    /// Makes a tensor like `like` in shared memory, with `stages` as a further mode if there are any.
+    /// Makes a tensor like `like` in shared memory, with `stages` as a further mode if there are any. Groups that execute the same statements
+    /// have a tensor each: the last mode.
     fn shared_like(&mut self, like: &Tensor, name: String, stages: Option<i64>) -> TensorId {
-        let shape = like.shape.iter().copied().chain(stages).collect();
+        let groups = self.scopes.number_of(like.scope).map(|_| i64::from(self.scopes.get(like.scope).groups));
+        let shape = like.shape.iter().copied().chain(stages).chain(groups).collect();
         let kind = TensorKind::Shared { pinned: None };
         self.output.push_tensor(Tensor { name, shape, kind, ..like.clone() })
+    }
+
+    /// Returns the view of the executing group's tile of a tensor of [`Lowering::shared_like`].
+    fn staged_tile(&self, shared: TensorId, stage: Option<Expr>) -> View {
+        let tensor = self.output.tensor(shared);
+        let group = self.scopes.number_of(tensor.scope).cloned().map(Expr::symbol);
+        let rest: Vec<Expr> = stage.into_iter().chain(group).collect();
+        let mut view = View::whole(Base::Shared(shared), &tensor.shape);
+        let rank = view.modes.len() - rest.len();
+        view.modes.truncate(rank);
+        view.offsets.splice(rank.., rest);
+        view
     }
 
     /// Makes a tensor like `like` in registers.

@@ -112,23 +112,12 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the view of one stage of a ring.
-    pub(super) fn stage_view(&self, ring: TensorId, stage: Expr) -> View {
-        let shape = &self.output.tensor(ring).shape;
-        let mut view = View::whole(Base::Shared(ring), shape);
-        view.modes.pop();
-        if let Some(last) = view.offsets.last_mut() {
-            *last = stage;
-        }
-        view
-    }
-
     /// Removes the loads from the body: their readers take the tile from a stage.
     pub(super) fn take_from_rings(&mut self, body: &mut Vec<Stmt>, ring: &Ring<'_>, stage: &Expr) {
         let readers = ring.readers;
         let mut tail = std::mem::take(body);
         for Ahead { load, ring } in ring.ahead.iter().rev() {
-            let view = self.stage_view(*ring, stage.clone());
+            let view = self.staged_tile(*ring, Some(stage.clone()));
             let mut behind = tail.split_off(load.at + 1);
             tail.pop();
             behind.append(body);

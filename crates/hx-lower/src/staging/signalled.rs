@@ -78,7 +78,7 @@ impl Lowering<'_> {
         for Ahead { load, ring: buffer } in ring.ahead {
             let src =
                 with_counter(&load.src, &|symbol| (symbol == counter).then(|| round.clone()), &self.facts);
-            let dst = self.stage_view(*buffer, Expr::symbol(stage.clone()));
+            let dst = self.staged_tile(*buffer, Some(Expr::symbol(stage.clone())));
             copies
                 .push(self.op_of(load, OpKind::CopyAsync { src, dst, signal: Some(pipe), multicast: None }));
         }
