@@ -61,6 +61,7 @@ pub(super) const PARTS: &[&str] = &[
     "batch",
     "loop over K",
     "pipeline",
+    "pipelined loop",
     "ring of stages",
     "gemm_async",
     "stores in boxes",

@@ -117,6 +117,13 @@ impl Writer<'_> {
         match feed {
             Feed::Registers => {
                 let twice = if *scale { " * 2.0" } else { "" };
+                // Half of these loops read ahead. No draw decides it, so that the programs of a seed stay the same otherwise.
+                let each = if (*steps + at as i64) % 2 == 0 {
+                    self.parts.insert("pipelined loop");
+                    each.replace(" {", &format!(" pipelined({}) {{", 2 + *steps % 3))
+                } else {
+                    each
+                };
                 self.emit(format!("{each}\n    gemm(v{at}, load({va}){twice}, load({vb}));\n}}"));
             }
             Feed::Shared => {
