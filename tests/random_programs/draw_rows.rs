@@ -114,8 +114,9 @@ impl Draw {
             return self.paired(row);
         }
         let shape = match row.values {
-            1 => [self.pick(&[4, 8, 16, 32]), self.pick(&[1, 3, 5, 7, 33])],
-            2..16 => [self.pick(&[4, 8, 16, 32]), self.pick(&[32, 64, 128])],
+            // Elements narrower than a byte are stored in whole bytes.
+            1 if row.to.bits() >= 8 => [self.pick(&[4, 8, 16, 32]), self.pick(&[1, 3, 5, 7, 33])],
+            ..16 => [self.pick(&[4, 8, 16, 32]), self.pick(&[32, 64, 128])],
             // Each thread needs enough elements.
             _ => [32, self.pick(&[64, 128])],
         };

@@ -497,7 +497,7 @@ pub(super) const POINTS: &[(&str, i64)] = &[
     ("erfinv({z})", 0),
     ("lgamma({z} + 2.0)", 0),
     ("trunc({z} - 2.5)", -2),
-    ("sign({z} - 2.5)", -1),
+    ("sign({z} - 3.0)", -1),
     ("atan2({z}, {z} + 1.0)", 0),
     ("fmod({z} - 7.0, {z} + 4.0)", -3),
     ("copysign({z} + 3.0, {z} - 1.0)", -3),

@@ -15,8 +15,8 @@ fn an_outline() {
     };
     expect![[r#"
         Kernel matmul [BM BN BK a b c] 2:1
-        Test matmul agrees with the reference [] 27:1
-        Bench matmul 4096 [] 35:1
+        Test matmul agrees with the reference [] 28:1
+        Bench matmul 4096 [] 36:1
     "#]]
     .assert_eq(&symbols.iter().map(line).collect::<String>());
     let found = crate::workspace_symbols(&db, "matm", 3).expect("nothing is written");

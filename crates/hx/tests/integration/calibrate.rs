@@ -27,7 +27,7 @@ fn a_wrong_file_is_told_before_anything_is_measured() {
         expect![[r#"
             exit 1
             --
-            error[HX0627]: `numbers.toml` is not a file of the cost model: line 2: unknown field `bariers`, expected one of `device`, `also`, `capability`, `basis`, `multiprocessors`, `clusters`, `barrier`, `barrier_warp`, `drain`, `meeting`, `meeting_value`, `further_line`, `global_bytes`, `dram_bytes`, `box_rows`, `clock`, `product_clock`, `box_bytes`, `box_latency`, `ring_latency`, `dram_latency`, `cluster_latency`, `role_start`, `box_issue`, `product_latency`, `product_least`, `stage_wait`, `stage_arrive`, `cluster_barrier`, `cluster_sum`, `hand_over`, `role_registers`, `other_registers`, `issue_slot`, `address_issue`, `address_latency`, `part_issue`, `phase_latency`, `converted_issue`, `memory_bound_threads`, `memory_bound_words`, `issue`
+            error[HX0627]: `numbers.toml` is not a file of the cost model: line 2: unknown field `bariers`, expected one of `device`, `also`, `capability`, `basis`, `multiprocessors`, `clusters`, `barrier`, `barrier_warp`, `drain`, `meeting`, `meeting_value`, `further_line`, `global_bytes`, `partial_sector`, `dram_bytes`, `box_rows`, `clock`, `product_clock`, `box_bytes`, `box_latency`, `ring_latency`, `dram_latency`, `cluster_latency`, `role_start`, `box_issue`, `product_latency`, `product_least`, `stage_wait`, `stage_arrive`, `cluster_barrier`, `cluster_sum`, `hand_over`, `role_registers`, `other_registers`, `issue_slot`, `address_issue`, `address_latency`, `part_issue`, `phase_latency`, `converted_issue`, `memory_bound_threads`, `memory_bound_words`, `issue`
               = help: `hx calibrate --out FILE` writes such a file
         "#]],
     );

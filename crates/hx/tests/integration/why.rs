@@ -228,30 +228,30 @@ kernel sums(x: f32[m, n], y: mut f32[m, p]) grid [cdiv(m, 32)] threads 64 {
     why(
         &[],
         expect![[r#"
-        exit 0
-        candidate     cycles   × best  choices
-                0       1428     1.00  ld.global.v4.b32, st.global.b32
-                   t: register f32[32, 64] = ((8,8),(4,2,4)):((128,1),(32,1024,8))
-                1       1483     1.04  ld.global.v4.b32, st.global.b32
-                   t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
-        --
-    "#]],
+            exit 0
+            candidate     cycles   × best  choices
+                    0       1502     1.00  ld.global.v4.b32, st.global.b32
+                       t: register f32[32, 64] = ((8,8),(4,2,4)):((128,1),(32,1024,8))
+                    1       1546     1.03  ld.global.v4.b32, st.global.b32
+                       t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
+            --
+        "#]],
     );
     why(
         &["t"],
         expect![[r#"
-        exit 0
-        candidate     cycles   × best  choices
-                0       1428     1.00  ld.global.v4.b32, st.global.b32
-                   t: register f32[32, 64] = ((8,8),(4,2,4)):((128,1),(32,1024,8))
-                   #0 copy(x[block_idx.x * 32 + 0..32, 0..64], t): ld.global.v4.b32, 16 B an access
-                   #1 reduced = reduce(t, axis: 1, +): within threads, 3 exchanges between lanes
-                1       1483     1.04  ld.global.v4.b32, st.global.b32
-                   t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
-                   #0 copy(x[block_idx.x * 32 + 0..32, 0..64], t): ld.global.v4.b32, 16 B an access
-                   #1 reduced = reduce(t, axis: 1, +): within threads, 4 exchanges between lanes
-        --
-    "#]],
+            exit 0
+            candidate     cycles   × best  choices
+                    0       1502     1.00  ld.global.v4.b32, st.global.b32
+                       t: register f32[32, 64] = ((8,8),(4,2,4)):((128,1),(32,1024,8))
+                       #0 copy(x[block_idx.x * 32 + 0..32, 0..64], t): ld.global.v4.b32, 16 B an access
+                       #1 reduced = reduce(t, axis: 1, +): within threads, 3 exchanges between lanes
+                    1       1546     1.03  ld.global.v4.b32, st.global.b32
+                       t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
+                       #0 copy(x[block_idx.x * 32 + 0..32, 0..64], t): ld.global.v4.b32, 16 B an access
+                       #1 reduced = reduce(t, axis: 1, +): within threads, 4 exchanges between lanes
+            --
+        "#]],
     );
     why(
         &["s"],

@@ -161,21 +161,21 @@ fn another_instruction_of_a_product_costs_more() {
         ("matmul.hx", MATMUL),
         &["matmul", "rc", "--not", "wgmma"],
         expect![[r#"
-        exit 0
-        #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each  at matmul.hx:17:9
-          not `wgmma.m64n64k16.f32.f16`: `rb` is in registers, and it reads B from shared memory
-        --
-    "#]],
+            exit 0
+            #9 gemm(rc, ra[0..64, 0..16], rb[0..64, 0..16]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×1 each  at matmul.hx:18:9
+              it uses `wgmma.m64n64k16.f32.f16`: lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
+            --
+        "#]],
     );
     ask(
         ("matmul.hx", MATMUL),
         &["matmul", "--not", "mma.sync", "--target", "sm_80"],
         expect![[r#"
-        exit 0
-        #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each  at matmul.hx:17:9
-          it uses `mma.m16n8k16.f32.f16`: lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
-        --
-    "#]],
+            exit 0
+            #9 gemm(rc, ra_tile, rb_tile): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each  at matmul.hx:18:9
+              it uses `mma.m16n8k16.f32.f16`: lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+            --
+        "#]],
     );
     ask(
         ("matmul.hx", MATMUL),
@@ -259,7 +259,7 @@ fn boxes_follow_from_the_swizzle() {
         &["product", "c", "--not", "box"],
         expect![[r#"
             exit 0
-            #13 copy(acc_f16, c[block_idx.x * 128 + 0..128, block_idx.y * 128 + 0..128]): st.global.b32, 4 B an access  at k.hx:29:13
+            #13 copy(acc_f16_moved, c[block_idx.x * 128 + 0..128, block_idx.y * 128 + 0..128]): st.global.v4.b32, 16 B an access  at k.hx:29:13
               not boxes: the statement stores registers; only `copy_async` from a shared tensor goes without them
             --
         "#]],
@@ -406,8 +406,8 @@ fn copies_say_why_they_are_not_other_instructions() {
         expect![[r#"
             exit 0
             #5 copy(sa[0..96, 0..64, s], sa_tile): ldmatrix.x4, 16 B an access, no bank conflicts  at k.hx:23:33
-              `ldmatrix.x2` fits and costs more: 27424 cycles of a block instead of 25888 (× 1.06)
-                cycles that differ: issue slots 2892 → 3276
+              `ldmatrix.x2` fits and costs more: 28293 cycles of a block instead of 26757 (× 1.06)
+                cycles that differ: issue slots 2292 → 2676
                 #5 copy(sa[0..96, 0..64, s], sa_tile): ldmatrix.x2, 16 B an access, no bank conflicts: 7680 → 9216 cycles
             --
         "#]],
@@ -418,8 +418,8 @@ fn copies_say_why_they_are_not_other_instructions() {
         expect![[r#"
             exit 0
             #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): tma.load in boxes of 64×128  at k.hx:15:17
-              `cp.async` fits and costs more: 12528 cycles of a block instead of 11473 (× 1.09)
-                cycles that differ: shared memory 6144 → 8192, L2 cache 10177 → 11232, issue slots 948 → 1072
+              `cp.async` fits and costs more: 13386 cycles of a block instead of 12331 (× 1.09)
+                cycles that differ: shared memory 6656 → 8704, L2 cache 9494 → 10550, issue slots 280 → 404
                 #2 copy_async(b[block_idx.y * 128 + 0..128, ki * 64 + 0..64], sb[0..128, 0..64, s], signal: pipe): cp.async.cg.16, 16 B an access, no bank conflicts: 4406 → 5461 cycles
             --
         "#]],
@@ -439,7 +439,7 @@ fn copies_say_why_they_are_not_other_instructions() {
         &["product", "c", "--not", "tma.store"],
         expect![[r#"
             exit 0
-            #13 copy(acc_f16, c[block_idx.x * 128 + 0..128, block_idx.y * 128 + 0..128]): st.global.b32, 4 B an access  at k.hx:29:13
+            #13 copy(acc_f16_moved, c[block_idx.x * 128 + 0..128, block_idx.y * 128 + 0..128]): st.global.v4.b32, 16 B an access  at k.hx:29:13
               not `tma.store`: the statement stores registers; only `copy_async` from a shared tensor goes without them
             --
         "#]],

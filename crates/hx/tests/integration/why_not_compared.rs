@@ -24,13 +24,8 @@ fn widths_are_compared() {
         &["mm", "b", "--not", "16B"],
         expect![[r#"
             exit 0
-            #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile): ld.global.b16, 2 B an access  at k.hx:6:59
-              16 B fits with `rearrange(b_tile, auto)`, which is made only where the text says so: 41096 cycles of a block instead of 47664 (× 0.86)
-                cycles that differ: shared memory 0 → 5120, L2 cache 22187 → 8533, arithmetic 1056 → 32, issue slots 18028 → 3702
-                #2 copy(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile_moved): ld.global.v4.b32, 16 B an access: 22187 → 12971 cycles
-                #7 b_tile = rearrange(b_tile_moved): through shared memory: st.shared.v4.b32, 16 B an access, no bank conflicts; ldmatrix.x4.trans, 16 B an access, no bank conflicts: 8109 cycles, besides
-                #1 copy(a[block_idx.x * 64 + 0..64, i * 64 + 0..64], a_tile): ld.global.b32, 4 B an access: 10923 → 5461 cycles
-                shared memory 0 → 8192 of 232448 B
+            #3 copy_async(b[i * 64 + 0..64, block_idx.y * 64 + 0..64], b_tile[0..64, 0..64]): cp.async.cg.16, 16 B an access, no bank conflicts  at k.hx:6:59
+              it moves 16 B at once: asks for `(64,(8,8)):(D,(1,D))`; the widest access
             --
         "#]],
     );
@@ -39,11 +34,8 @@ fn widths_are_compared() {
         &["mm", "c", "--not", "128-bit"],
         expect![[r#"
             exit 0
-            #6 copy(acc_f16, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.b32, 4 B an access  at k.hx:8:5
-              16 B fits with `rearrange(acc_f16, auto)`, which is made only where the text says so: 47754 cycles of a block instead of 47664 (× 1.00)
-                cycles that differ: issue slots 18028 → 17828
-                #7 acc_f16_moved = rearrange(acc_f16): through shared memory: stmatrix.x4, 16 B an access, no bank conflicts; ld.shared.v4.b32, 16 B an access, no bank conflicts: 261 cycles, besides
-                shared memory 0 → 8192 of 232448 B
+            #11 copy(acc_f16_moved, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access  at k.hx:8:5
+              it moves 16 B at once: the widest access
             --
         "#]],
     );
@@ -60,11 +52,11 @@ fn widths_are_compared() {
         ("k.hx", FRAGMENTS),
         &["mm", "--not", "wgmma"],
         expect![[r#"
-        exit 0
-        #4 gemm(acc, a_tile, b_tile_part): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×4 each  at k.hx:6:9
-          not `wgmma.m64n64k16.f32.f16`: `b_tile_part` is in registers, and it reads B from shared memory
-        --
-    "#]],
+            exit 0
+            #9 gemm(acc, a_tile[0..64, 0..64], b_tile[0..64, 0..64] permuted [1, 0]): wgmma.m64n64k16.f32.f16, 1×1 across the block, 1×1×4 each  at k.hx:6:9
+              it uses `wgmma.m64n64k16.f32.f16`: lowest estimated cost of the arrangements that fit: 1 along M, 1 along N; n = 64: fewest shared bytes (4096 B for 64×64 results)
+            --
+        "#]],
     );
     ask(
         ("k.hx", FRAGMENTS),
