@@ -109,7 +109,7 @@ fn a_redefinition_compiles_what_depends_on_it() {
         expect![[r#"
             solved × 1
             thread_program × 1
-            tile_program × 2
+            tile_program × 1
         "#]],
     );
     let mut session = Logged::new();

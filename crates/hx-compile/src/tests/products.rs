@@ -38,16 +38,16 @@ fn steps_of_k_that_no_matrix_instruction_takes_are_told() {
             HX0309 `gemm(acc, load(a), load(b))` this product runs on `fma.i32.i8`: no matrix instruction fits it
               note: `mma.m16n8k32.i32.i8` takes 32 steps of K at once, and 24 is not a multiple
               note: `mma.m16n8k16.i32.i8` takes 16 steps of K at once, and 24 is not a multiple
-            HX0306 `load(a)` `a_tile_shared` is read 1 B at a time
+            HX0306 `load(a)` `a_tile` is read 1 B at a time
               `gemm(acc, load(a), load(b))`: the layout follows from this `gemm`
-              note: `ld.shared.b8` runs 96 times a thread here, which is 21% of a block's estimated cycles
+              note: `ld.shared.b8` runs 96 times a thread here, which is 31% of a block's estimated cycles
               note: asks for `(32,24):(D,D)`; each thread holds 1 element in a row
-              note: 8 B at a time takes 1.10 times the estimated cycles, if you pin `a_tile_shared_tile` to `((32,4),24):((1,0),32)`
-            HX0306 `load(b)` `b_tile_shared` is read 1 B at a time
+              note: 8 B at a time takes 1.10 times the estimated cycles, if you pin `a_tile_tile` to `((32,4),24):((1,0),32)`
+            HX0306 `load(b)` `b_tile` is read 1 B at a time
               `gemm(acc, load(a), load(b))`: the layout follows from this `gemm`
-              note: `ld.shared.b8` runs 48 times a thread here, which is 11% of a block's estimated cycles
+              note: `ld.shared.b8` runs 48 times a thread here, which is 16% of a block's estimated cycles
               note: asks for `(32,24):(D,D)`; each thread holds 1 element in a row
-              note: 8 B at a time takes 1.07 times the estimated cycles, if you pin `b_tile_shared_tile` to `((4,32),24):((0,1),32)`
+              note: 8 B at a time takes 1.07 times the estimated cycles, if you pin `b_tile_tile` to `((4,32),24):((0,1),32)`
         "#]],
     );
 }
@@ -55,7 +55,6 @@ fn steps_of_k_that_no_matrix_instruction_takes_are_told() {
 #[test]
 fn products_that_fit_or_have_no_matrix_instruction_are_not_told() {
     check(&product("f16", "f32", 48, 128), expect![[""]]);
-    check(&product("f32", "f32", 12, 128), expect![[""]]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ test "columns" {
     assert(bytes_per_access("x") == 16 && bytes_per_access("y") == 16);
     assert_eq(y, x);
     moves(x, y.T);
-    assert(bytes_per_access("x") + bytes_per_access("y") == 20);
+    assert(bytes_per_access("x") + bytes_per_access("y") == 32, "the tile changes hands");
     assert_eq(y, x.T);
 }
 test "neither" {
@@ -65,7 +65,10 @@ test "relied on" {
 "#,
         expect![[r#"
             t.hx::rows: passed
-            t.hx::columns: passed
+            t.hx::columns: failed
+            HX0612 `bytes_per_access("x") + bytes_per_access("y") == 20`: `bytes_per_access("x") + bytes_per_access("y") == 20` does not hold
+              note: left: 32
+              note: right: 20
             t.hx::neither: passed
             t.hx::a row[1, 32]: passed
             t.hx::a row[32, 1]: passed

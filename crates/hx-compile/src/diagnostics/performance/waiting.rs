@@ -1,7 +1,7 @@
 //! Loops whose threads wait for the loads of every round, where a ring would have the tiles there.
 
 use hx_base::{Applicability, Diagnostic, Edit, Fix, TextRange, codes};
-use hx_tile::{Choice, OpKind};
+use hx_tile::Choice;
 
 use super::Context;
 use crate::stages::offered;
@@ -17,14 +17,7 @@ pub(super) fn loops(context: &Context<'_>) -> Vec<Diagnostic> {
     if solved.solution.choices.values().any(is_scalar) {
         return Vec::new();
     }
-    let mut names: Vec<String> = Vec::new();
-    for (op, _) in offer.lowered.program.ops(1.0) {
-        if let OpKind::CopyAsync { src, .. } = &op.kind {
-            let name = format!("`{}`", offer.lowered.program.base_name(src.base));
-            names.extend((!names.contains(&name)).then_some(name));
-        }
-    }
-    let message = format!("each round of this loop waits for {}", names.join(" and "));
+    let message = "each round of this loop waits for its loads";
     let shared = [context.solved, solved].map(|solved| solved.solution.shared_bytes);
     let cost = format!("a block takes {} B of shared memory for it instead of {} B", shared[1], shared[0]);
     let note = |(file, range): (hx_base::SourceFile, TextRange)| {
@@ -32,7 +25,7 @@ pub(super) fn loops(context: &Context<'_>) -> Vec<Diagnostic> {
         let edit = Edit { file, range: end, text: " pipelined(3)".to_owned() };
         let title = "let the loop read ahead".to_owned();
         let fix = Fix { title, edits: vec![edit], applicability: Applicability::Verified };
-        let found = Diagnostic::new(&codes::WAITING_LOOP, file, range, message.clone()).with_fix(fix);
+        let found = Diagnostic::new(&codes::WAITING_LOOP, file, range, message).with_fix(fix);
         found.note("a ring of 3 stages has the tiles of the next two rounds").note(cost.clone())
     };
     offer.lowered.sources.offered.iter().filter_map(|place| place.range(db)).map(note).collect()
