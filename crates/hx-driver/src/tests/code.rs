@@ -61,10 +61,13 @@ test "conflicts" {{
 "#
         ),
         expect![[r#"
-            t.hx::a matmul: failed
-            HX0612 `uses("mma")`: by row
-              note: `uses("mma")` does not hold
-            t.hx::what does not hold: passed
+            not judged: `spills` is not known: the CUDA compiler is not used here
+            not judged: `spills` is not known: the CUDA compiler is not used here
+            t.hx::a matmul: passed
+            t.hx::what does not hold: failed
+            HX0612 `bytes_per_access("ra") == 4`: `bytes_per_access("ra") == 4` does not hold
+              note: left: 16
+              note: right: 4
             t.hx::nothing ran: failed
             HX0614 `uses("mma")`: no kernel was launched before this
               help: launch one first: this speaks of the last one
