@@ -29,7 +29,7 @@ use hx_index::Symbol;
 use hx_lower::{LaunchFacts, Lowered};
 use hx_tile::{OpId, Origin};
 
-use crate::stages::as_written;
+use crate::stages::written_form;
 use crate::{Db, Instance, solved};
 
 pub(crate) use self::number::{Number, literal};
@@ -106,7 +106,7 @@ pub fn took_part(
     stored: OpId,
     env: &dyn Fn(&Symbol) -> Option<i64>,
 ) -> Vec<TookPart> {
-    let (Ok(written), Ok(solved)) = (as_written(db, instance), solved(db, instance)) else {
+    let (Ok(written), Ok(solved)) = (written_form(db, instance.form(db)), solved(db, instance)) else {
         return Vec::new();
     };
     // The operations of both programs have the same origins.
@@ -145,7 +145,7 @@ pub(crate) fn padded_program<'db>(
     let weakest = instance
         .with_facts(db, LaunchFacts { units: instance.facts(db).units.clone(), ..LaunchFacts::none() });
     let with = |instance: Instance<'db>| {
-        let lowered = as_written(db, instance).as_ref().ok()?;
+        let lowered = written_form(db, instance.form(db)).as_ref().ok()?;
         Some((lowered, of_form::followed(db, instance.form(db))))
     };
     with(weakest).or_else(|| with(instance))

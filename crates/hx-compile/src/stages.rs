@@ -49,24 +49,19 @@ pub(crate) fn program_of_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Res
     of_form::tile_program(db, form)
 }
 
-/// Returns the tile program of an instance with the loads that the text says, where [`tile_program`] may stage them. What a value is does
-/// not depend on the way that it takes.
+/// Returns the tile program of a form with the loads that the text says, where [`program_of_form`] may stage them. A value does not depend on
+/// the way that it takes.
 ///
 /// # Errors
 /// As for [`tile_program`].
-pub(crate) fn as_written<'db>(db: &'db dyn Db, instance: Instance<'db>) -> &'db Result<Lowered, Stop> {
-    of_form::as_written(db, instance.form(db))
+pub(crate) fn written_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Result<Lowered, Stop> {
+    of_form::as_written(db, form)
 }
 
 /// Returns the program of an instance as if loops that load for products only had `pipelined(3)`, with its solution. `None` if there is no such
 /// loop, or no solution.
 pub(crate) fn offered<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<&'db Chosen> {
     of_form::offered(db, instance.form(db)).as_ref()
-}
-
-/// As [`as_written`], for a form.
-pub(crate) fn written_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Result<Lowered, Stop> {
-    of_form::as_written(db, form)
 }
 
 /// The tile program of a form, and its solution if choosing the form of its loads took one.
@@ -80,7 +75,7 @@ pub(crate) struct Chosen {
 /// that only products read are staged if the solution is then estimated to take fewer cycles, or if only then there is one.
 ///
 /// # Errors
-/// Those of `lower`.
+/// Returns the errors of `lower` as they are.
 pub(crate) fn best_forms(
     lower: &dyn Fn(Forms) -> Result<Lowered, Vec<LowerError>>,
     poll: &dyn Fn() -> bool,

@@ -68,11 +68,10 @@ impl Lowering<'_> {
         {
             let origin = self.origin(at);
             self.notes.add_passed(origin, reason);
-            let held = self.in_registers(at, &from, None)?;
+            let held = self.passing(at, &from, &to)?;
             let Some((held, _)) = self.register_of(&held) else {
                 return self.unsupported(at, "this operand");
             };
-            self.output.pass(held);
             return self.unit(OpKind::Copy { src: self.whole(held), dst }, id);
         }
         let src = view;

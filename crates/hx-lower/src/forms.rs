@@ -37,7 +37,7 @@ pub struct Forms {
 }
 
 impl Forms {
-    /// What every target has: loads to registers, and groups of copies.
+    /// Loads to registers, and rings of groups of copies: every target has both.
     pub const PLAIN: Forms = Forms { loads: Loads::Direct, rings: Rings::Groups, offers: false };
 }
 

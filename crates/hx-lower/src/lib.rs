@@ -88,6 +88,7 @@ pub use crate::instance::{CtArgs, CtValue, LaunchFacts, usual_units};
 pub use crate::lowered::{Lowered, Sources};
 pub use crate::origins::OriginPlace;
 pub use crate::requirements::requirements;
+pub use crate::staging::OFFERED_STAGES;
 pub use crate::view_call::ViewCall;
 pub use crate::written::WrittenArg;
 

@@ -108,8 +108,6 @@ pub(crate) struct Lowering<'db> {
     pub(crate) peels: Vec<Peel>,
     /// The loops with `pipelined` so far, inner ones first.
     pub(crate) pipelined: Vec<Pipelined>,
-    /// Whether the finished statements have groups of asynchronous copies.
-    pub(crate) has_groups: bool,
     /// The number of open run-time loops and branches.
     pub(crate) depth: usize,
     /// The facts about variables at the end of the nested statements that were lowered last.
@@ -141,7 +139,6 @@ impl<'db> Lowering<'db> {
             around: Vec::new(),
             peels: Vec::new(),
             pipelined: Vec::new(),
-            has_groups: false,
             depth: 0,
             last_end: VariableFacts::default(),
             asserted: Vec::new(),

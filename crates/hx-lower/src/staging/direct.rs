@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use hx_tile::{Base, OpKind, Param, Stmt, SyncOp, Tensor, TensorId, View};
 
 use super::loads::{Load, is_loop, loads_of};
-use super::ring::has_groups;
 use super::uses::Readers;
 use crate::forms::Loads;
 use crate::lowering::Lowering;
@@ -15,8 +14,6 @@ impl Lowering<'_> {
     /// Stages such loads if the forms ask for it. Returns whether there are any.
     pub(super) fn stage_directly(&mut self, body: &mut Vec<Stmt>) -> bool {
         let readers = Readers::of(body);
-        // A wait for all groups would also wait for those of the text.
-        self.has_groups = has_groups(body);
         self.stage_in(body, &readers, false)
     }
 
@@ -58,7 +55,8 @@ impl Lowering<'_> {
         let mut fills: BTreeMap<usize, (Stmt, TensorId, bool)> = BTreeMap::new();
         for load in own {
             let like = self.output.tensor(load.tile).clone();
-            let is_async = !self.has_groups && self.narrow(&load.src).is_none();
+            // A wait for all groups would also wait for those of the text.
+            let is_async = !readers.have_groups && self.narrow(&load.src).is_none();
             let (name, binder) = match is_async {
                 true => (like.name.clone(), like.binder),
                 false => (self.output.unique_name(&format!("{}_shared", like.name)), None),

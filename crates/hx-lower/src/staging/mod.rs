@@ -25,7 +25,7 @@ use crate::lowering::Lowering;
 const MOST_STAGES: i64 = 16;
 
 /// The stages of a ring that is offered.
-pub(crate) const OFFERED_STAGES: i64 = 3;
+pub const OFFERED_STAGES: i64 = 3;
 
 impl Lowering<'_> {
     /// Evaluates the number of stages of `pipelined`.

@@ -6,7 +6,7 @@ use hx_base::codes;
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Mode;
 use hx_tile::{
-    Access, Base, Control, Leaf, Op, OpKind, Origin, Picked, Rounds, ScopeId, Stmt, SyncOp, TensorId, View,
+    Access, Base, Control, Leaf, OpKind, Origin, Picked, Rounds, ScopeId, Stmt, SyncOp, TensorId, View,
 };
 
 use super::loads::{Load, each_expr, each_stmt, is_loop, loads_of};
@@ -141,7 +141,7 @@ impl Lowering<'_> {
         let is_free = |load: &Load| {
             readers.feeds_products_only(load.tile) && self.why_late(body, load, pipelined).is_none()
         };
-        if has_groups(body) || !loads.iter().all(is_free) {
+        if Readers::of(body).have_groups || !loads.iter().all(is_free) {
             return Vec::new();
         }
         if !loads.is_empty() {
@@ -152,7 +152,7 @@ impl Lowering<'_> {
 
     /// Returns the loads of a body that can be made ahead. The others are remarked on; if there are only others, they are an error.
     fn ahead(&mut self, body: &[Stmt], pipelined: &Pipelined) -> Vec<Load> {
-        if has_groups(body) {
+        if Readers::of(body).have_groups {
             let message = "found `pipelined` on a loop whose body has groups of asynchronous copies";
             let error = LowerError::new(&codes::NOTHING_AHEAD, pipelined.place.clone(), message);
             self.report(error.help(
@@ -221,19 +221,6 @@ impl Lowering<'_> {
         });
         made.map(|symbol| format!("its place depends on `{symbol}`, which the round computes"))
     }
-}
-
-/// Reports whether some statements have groups of asynchronous copies.
-pub(super) fn has_groups(body: &[Stmt]) -> bool {
-    let is_of_groups = |op: &Op| {
-        matches!(
-            op.kind,
-            OpKind::Sync(SyncOp::Commit | SyncOp::Wait { .. }) | OpKind::CopyAsync { signal: None, .. }
-        )
-    };
-    let mut found = false;
-    each_stmt(body, &mut |stmt| found |= stmt.op().is_some_and(is_of_groups));
-    found
 }
 
 /// Returns a view with other values in place of symbols.

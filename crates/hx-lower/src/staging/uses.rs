@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::Expr;
-use hx_tile::{Leaf, LoadIds, Op, OpKind, Operand, Stmt, TensorId, View, ViewMode};
+use hx_tile::{Leaf, LoadIds, Op, OpKind, Operand, Stmt, SyncOp, TensorId, View, ViewMode};
 
 use super::loads::each_stmt;
 use crate::lowering::Lowering;
@@ -11,6 +11,8 @@ use crate::lowering::Lowering;
 /// The operations that access each register tensor, by their places in the text of the program.
 pub(super) struct Readers {
     of: BTreeMap<TensorId, Accesses>,
+    /// Whether there are groups of asynchronous copies.
+    pub(super) have_groups: bool,
 }
 
 #[derive(Default, Clone)]
@@ -26,7 +28,7 @@ struct Accesses {
 impl Readers {
     /// Returns the accesses of all operations.
     pub(super) fn of(body: &[Stmt]) -> Readers {
-        let mut readers = Readers { of: BTreeMap::new() };
+        let mut readers = Readers { of: BTreeMap::new(), have_groups: false };
         each_stmt(body, &mut |stmt| {
             if let Some(op) = stmt.op() {
                 readers.add(op);
@@ -36,6 +38,10 @@ impl Readers {
     }
 
     fn add(&mut self, op: &Op) {
+        self.have_groups |= matches!(
+            op.kind,
+            OpKind::Sync(SyncOp::Commit | SyncOp::Wait { .. }) | OpKind::CopyAsync { signal: None, .. }
+        );
         let results = op.kind.results();
         for (at, tensor) in op.kind.registers().into_iter().enumerate() {
             let own = self.of.entry(tensor).or_default();
