@@ -75,7 +75,7 @@ def test_stages_as_texts():
     kernel = hx.std.matmul.matmul
     assert "rc: register f32[64, 64]" in kernel.layouts()
     assert 'extern "C" __global__' in kernel.cuda
-    assert "mma.m16n8k16.f32.f16" in kernel.why("rc")
+    assert "wgmma.m64n64k16.f32.f16" in kernel.why("rc")
     assert kernel.specialize(BM=32).layouts() != kernel.layouts()
     with pytest.raises(hx.LaunchError, match="expected one of tile"):
         kernel.emit("nothing")
@@ -88,12 +88,12 @@ def test_machine_code_without_a_gpu():
         ptx = hx.std.matmul.matmul.ptx
     except hx.MissingError as missing:
         pytest.skip(missing.message)
-    assert ".visible .entry" in ptx and "HMMA" in hx.std.matmul.matmul.sass
+    assert ".visible .entry" in ptx and "HGMMA" in hx.std.matmul.matmul.sass
 
 
 def test_costs():
     cost = hx.std.matmul.matmul.cost(m=4096, n=4096, k=4096)
-    assert cost["threads"] == 128 and cost["shared_bytes"] == 8192 and cost["registers"] > 32
+    assert cost["threads"] == 128 and cost["shared_bytes"] == 12288 and cost["registers"] > 32
     more = hx.std.matmul.matmul.cost(m=4096, n=4096, k=8192)
     assert 1.5 < more["cycles"] / cost["cycles"] < 2.5
 
