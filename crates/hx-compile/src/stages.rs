@@ -12,6 +12,7 @@ use hx_verify::Violation;
 
 use crate::instance::Form;
 use crate::needs::{self, Need};
+use crate::orders::with_orders;
 use crate::{Db, Instance, lines};
 
 /// The reason why an instance does not get past a stage.
@@ -167,7 +168,8 @@ mod of_form {
     /// Lowers a form whose kernel and functions have no errors.
     fn lowered<'db>(db: &'db dyn Db, form: Form<'db>, forms: Forms) -> Result<Lowered, Vec<LowerError>> {
         let Some(kernel) = Sound::of(db, form.kernel(db)) else { return Err(Vec::new()) };
-        hx_lower::lower(db, kernel, form.args(db), form.facts(db), (form.target(db), forms))
+        let args = with_orders(db, form)?;
+        hx_lower::lower(db, kernel, &args, form.facts(db), (form.target(db), forms))
     }
 }
 

@@ -155,7 +155,7 @@ impl Builtin {
             )
             | Builtin::Kernel(_)
             | Builtin::Atomic(_) => Place::Device,
-            Builtin::Value(BuiltinValue::Auto | BuiltinValue::Nan)
+            Builtin::Value(BuiltinValue::Auto | BuiltinValue::Infer | BuiltinValue::Nan)
             | Builtin::Common(_)
             | Builtin::Math(_)
             | Builtin::Layout(_) => Place::Both,

@@ -28,7 +28,7 @@ use la_arena::ArenaMap;
 
 pub use family::{Family, FamilyProblem, MOST_MEMBERS, Member, auto_axes, combinations, family_of};
 pub use problem::{MAX_PARTS, MAX_TERMS, MAX_THREADS, RolesProblem, TypeProblem, WARP};
-pub use signature::{SignatureTypes, signature_types};
+pub use signature::{OpenOrder, SignatureTypes, open_orders, signature_types};
 pub use tune::{MAX_AXIS, TuneProblem, TuneTypes, TuneValue, ValuesFault, tune_types};
 
 use crate::constants::{constant_type, constants_of, standing};
@@ -160,6 +160,7 @@ impl<'a> Infer<'a> {
                 BuiltinValue::GridDim => self.along_grid(Symbol::GridDim),
                 BuiltinValue::Multiprocessors => Ty::Int(Some(Value::symbol(Symbol::Multiprocessors))),
                 BuiltinValue::Auto => Ty::Layout(None),
+                BuiltinValue::Infer => self.report(TypeProblem::MisplacedInfer { expr: id }),
                 BuiltinValue::Nan => Ty::Float(None),
                 BuiltinValue::Args => Ty::Unknown,
             },

@@ -91,6 +91,11 @@ impl Names {
     pub fn is_auto(&self, expr: ExprId) -> bool {
         self.exprs.get(expr) == Some(&Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)))
     }
+
+    /// Reports whether an expression is `infer`.
+    pub fn is_infer(&self, expr: ExprId) -> bool {
+        self.exprs.get(expr) == Some(&Resolution::Builtin(Builtin::Value(BuiltinValue::Infer)))
+    }
 }
 
 /// A name without a meaning, or without one in this place.

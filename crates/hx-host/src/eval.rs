@@ -433,6 +433,11 @@ impl<'a> Frame<'_, 'a> {
                 self.session.options.args.iter().map(|arg| Value::Str(arg.as_str().into())).collect(),
             )),
             Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)) => Ok(Value::Auto),
+            Resolution::Builtin(Builtin::Value(BuiltinValue::Infer)) => {
+                let message = "`infer` is only the default of a layout of a kernel";
+                let help = "leave the argument out: the launch then takes the order that the compiler infers";
+                Err(self.fail(id, HostError::ty(message).help(help)))
+            }
             Resolution::Builtin(Builtin::Value(BuiltinValue::Nan)) => Ok(Value::Float(f64::NAN)),
             Resolution::Builtin(builtin) => {
                 let message = format!("`{}` is a function and only called", builtin.name());

@@ -4,6 +4,7 @@
 //! reason of that tensor follows below, and so on down to a reason that needs no other tensor.
 
 mod candidates;
+mod orders;
 mod whole;
 
 use std::collections::BTreeSet;
@@ -151,6 +152,7 @@ impl<'a> Solved<'a> {
             given => format!("{}, and that all other dimensions and strides", given.join(", ")),
         };
         let _ = writeln!(out, "assuming {assumed} are multiples of 16");
+        out += &self.order_lines();
         if let Some(stopped) = unexplored_text(&self.solved.solution) {
             let _ = writeln!(out, "{stopped}");
         }

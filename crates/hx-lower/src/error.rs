@@ -115,7 +115,7 @@ impl Insertion {
 }
 
 impl LowerError {
-    pub(crate) fn new(code: &'static Code, place: Place, message: impl Into<String>) -> LowerError {
+    pub fn new(code: &'static Code, place: Place, message: impl Into<String>) -> LowerError {
         LowerError {
             code,
             place,
@@ -144,7 +144,7 @@ impl LowerError {
         self
     }
 
-    pub(crate) fn help(mut self, text: impl Into<String>) -> LowerError {
+    pub fn help(mut self, text: impl Into<String>) -> LowerError {
         self.help.push(text.into());
         self
     }

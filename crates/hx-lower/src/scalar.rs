@@ -126,7 +126,8 @@ impl<'db> Lowering<'db> {
             Resolution::Dim(name) => frame.dims.get(name).cloned().map_or(Value::Error, Value::Int),
             Resolution::DType(dtype) => Value::DType(*dtype),
             Resolution::Item(key) => return self.item_value(id, &key.clone()),
-            Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)) => Value::Auto,
+            // The order is inferred from the program of a row-major tensor.
+            Resolution::Builtin(Builtin::Value(BuiltinValue::Auto | BuiltinValue::Infer)) => Value::Auto,
             Resolution::Builtin(Builtin::Value(BuiltinValue::Nan)) => Value::Float(f64::NAN),
             Resolution::Builtin(Builtin::Value(BuiltinValue::BlockIdx)) => {
                 let axis = |i: usize| Expr::symbol(Symbol::BlockIdx(i as u8));

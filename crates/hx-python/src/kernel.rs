@@ -277,6 +277,9 @@ impl Kernel {
             let kernel = kernel_of(db, &self.key(db)?)?;
             let solved = Solved::new(db, kernel, &self.overrides(&[])?, &self.shared.setup);
             let solved = solved.map_err(|error| Problem::emit(db, &self.name, error))?;
+            if let Some(text) = tensor.and_then(|name| solved.order(name)) {
+                return Ok(text);
+            }
             let tensors = solved.tensors(tensor);
             let tensors =
                 tensors.map_err(|text| Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text))?;

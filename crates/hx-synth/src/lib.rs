@@ -32,6 +32,7 @@ mod edits;
 mod estimate;
 mod failure;
 mod movement;
+mod orders;
 mod search;
 mod shared;
 mod solve;
@@ -51,6 +52,7 @@ pub use estimate::{
     wave_cycles,
 };
 pub use failure::{Failure, FailureKind, Help, Part, first_later};
+pub use orders::{PackedOrder, packed_orders};
 pub use search::wish::Wish;
 pub use solve::loads::loaded;
 pub use solve::second::{Second, second_buffer};

@@ -10,7 +10,9 @@ use hx_target::Target;
 use rayon::prelude::*;
 
 use super::{Candidate, Reason, Shape};
+use crate::instance::Form;
 use crate::needs;
+use crate::orders::with_orders;
 use crate::stages::best_forms;
 use crate::{Db, Instance, instance_errors};
 
@@ -66,7 +68,11 @@ impl<'db> Ranking<'db> {
     }
 
     fn lowered(&self, args: &CtArgs) -> Result<Lowered, Reason> {
-        let lower = |forms| hx_lower::lower(self.db, self.kernel, args, &self.facts, (self.target, forms));
+        let form = Form::new(self.db, self.kernel.get(), args.clone(), self.facts.clone(), self.target);
+        let lower = |forms| {
+            let args = with_orders(self.db, form)?;
+            hx_lower::lower(self.db, self.kernel, &args, &self.facts, (self.target, forms))
+        };
         let poll = || {
             self.db.unwind_if_revision_cancelled();
             false

@@ -29,6 +29,8 @@ super::families! {
             "The multiprocessors of the device that runs the kernel, for grids such as `[min(multiprocessors, tiles)]`.";
         Nan: "nan", [], "Not a number: the floating-point value that no comparison holds for.";
         Auto: "auto", [], "The compiler's choice; of a global layout, row-major.";
+        Infer: "infer", [],
+            "As the default of a layout that a packed tensor has: the order in which the kernel's own accesses are cheapest.";
         Args: "args", [], "The arguments of `hx run FILE.hx -- ARGS`, as strings.";
     }
 

@@ -45,6 +45,11 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             let message = format!("expected a value, found the function `{name}`");
             at.diagnostic(&codes::WRONG_KIND, at.expr(*expr), message).help(format!("`{name}(…)` calls it"))
         }
+        TypeProblem::MisplacedInfer { expr } => {
+            let message = "`infer` is no default of the layout of a kernel's tensor";
+            let wanted = "expected as in `kernel f<W: layout = infer>(w: u4[n, k] : W, …)`: a tensor that the kernel reads has the layout";
+            at.diagnostic(&codes::BAD_HEADER, at.expr(*expr), message).note(wanted)
+        }
         TypeProblem::NoValue { expr } => {
             let text = at.text(at.expr(*expr));
             at.diagnostic(&codes::WRONG_KIND, at.expr(*expr), format!("`{text}` is not a value"))

@@ -63,6 +63,10 @@ pub enum TypeProblem {
         found: Ty,
         wanted: &'static str,
     },
+    /// `infer` is not the default of a layout that a tensor parameter of the kernel has.
+    MisplacedInfer {
+        expr: ExprId,
+    },
     /// The type of a value does not match its annotation.
     Annotation {
         expr: ExprId,

@@ -6,8 +6,8 @@ use la_arena::ArenaMap;
 
 use super::{Infer, TypeProblem, scalar_ty};
 use crate::{
-    Db, Elem, Expr, ExprId, GenericParam, Item, ItemKey, Kind, Literal, MemorySpace, Param, Predicate,
-    Resolution, TensorTy, Ty, TypeRef, TypeRefId, UnaryOp, fn_signature, kernel_signature, signature_names,
+    Db, Elem, Expr, ExprId, ExprStore, GenericParam, Item, ItemKey, Kernel, Kind, Literal, MemorySpace, Name,
+    Names, Param, Predicate, Resolution, TensorTy, Ty, TypeRef, TypeRefId, UnaryOp, fn_signature, kernel_signature, signature_names,
 };
 
 /// The types that inference found in the signature of a kernel or function. `generics` and `params` are in the order of the
@@ -22,6 +22,36 @@ pub struct SignatureTypes {
     pub grid_rank: Option<usize>,
     pub exprs: ArenaMap<ExprId, Ty>,
     pub problems: Vec<TypeProblem>,
+}
+
+/// A compile-time layout whose default is `infer`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenOrder {
+    /// The name of the compile-time parameter.
+    pub name: Name,
+    /// The positions of the tensor parameters that the kernel reads and that have the layout; at least one.
+    pub params: Vec<usize>,
+}
+
+/// Returns the layouts of a kernel that the compiler infers, in the order of the header.
+pub fn open_orders<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Vec<OpenOrder> {
+    let (sig, names) = (kernel_signature(db, kernel), &signature_names(db, Item::Kernel(kernel)).names);
+    let is_open = |generic: &GenericParam| generic.default.is_some_and(|default| names.is_infer(default));
+    let open = sig.generics.iter().enumerate().filter(|(_, generic)| is_open(generic));
+    open.map(|(index, generic)| {
+        let params = sig.params.iter().enumerate();
+        let reading = params.filter(|(_, param)| reads_in_order(&sig.store, names, param, index));
+        OpenOrder { name: generic.name.clone(), params: reading.map(|(at, _)| at).collect() }
+    })
+    .collect()
+}
+
+/// Reports whether a parameter is a tensor that is only read and has the layout of a compile-time parameter.
+fn reads_in_order(store: &ExprStore, names: &Names, param: &Param, generic: usize) -> bool {
+    let TypeRef::Named { shape: Some(_), layout: Some(layout), mutable: false, .. } = &store[param.ty] else {
+        return false;
+    };
+    names.exprs.get(*layout) == Some(&Resolution::Generic(generic as u32))
 }
 
 /// Infers the types of the signature of a kernel or function; empty for other items.
@@ -119,8 +149,10 @@ impl<'a> Infer<'a> {
     }
 
     fn signature(&mut self, generics: &[GenericParam], params: &[Param], wheres: &[Predicate]) {
-        for generic in generics {
-            let default = generic.default.map(|e| self.expr(e));
+        for (index, generic) in generics.iter().enumerate() {
+            let inferred = generic.default.filter(|default| self.names.is_infer(*default));
+            let is_open = inferred.is_some() && self.is_open_order(index, generic, params);
+            let default = generic.default.map(|e| if is_open { Ty::Layout(None) } else { self.expr(e) });
             let kind = match (generic.ty.and_then(|ty| self.annotated(ty)), default) {
                 (Some(wanted), Some(found)) => {
                     // `auto` stands for the values of the `tune` clause, which its own diagnostics require.
@@ -152,6 +184,13 @@ impl<'a> Infer<'a> {
             let found = self.expr(predicate.condition);
             self.want_condition(predicate.condition, &found);
         }
+    }
+
+    /// Reports whether the compiler can infer this layout: a tensor that a kernel reads has it.
+    fn is_open_order(&self, index: usize, generic: &GenericParam, params: &[Param]) -> bool {
+        let is_layout = generic.ty.is_some_and(|ty| self.names.types.get(ty) == Some(&Resolution::Kind(Kind::Layout)));
+        let of_kernel = matches!(self.of, Item::Kernel(_));
+        is_layout && of_kernel && params.iter().any(|param| reads_in_order(self.store, self.names, param, index))
     }
 
     fn scalar_param(&self, param: &Param) -> Ty {

@@ -78,9 +78,10 @@ impl<'p> SolverContext<'_, 'p> {
                 // Packed elements keep the order of their memory, for which no instruction may exist.
                 let is_reordered = is_packed(types[0]) && types[0] != types[1] && d.tile == s.tile && d != s;
                 let table = if is_reordered { self.pool.positions(s, d) } else { None };
-                match table.filter(|table| conversion::row(table, types, self.target()).is_none()) {
-                    Some(_) => cost::cast_singly(target, threads, d.values()),
-                    None => cost::cast(threads, types, d.values(), self.target()),
+                match table.map(|table| conversion::row(&table, types, target)) {
+                    Some(Some(row)) => cost::cast_by(threads, row, d.values(), target),
+                    Some(None) => cost::cast_singly(target, threads, d.values()),
+                    None => cost::cast(threads, types, d.values(), target),
                 }
             }
             OpKind::Map(map) => cost::map(target, threads, &map.value, known[map.dst].layout.values()),

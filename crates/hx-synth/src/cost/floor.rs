@@ -55,7 +55,7 @@ fn of_op(program: &TileProgram, pool: &Pool, op: &Op) -> f64 {
         of_copy(program, &transfer, threads)
     } else if let OpKind::Cast { dst, src } = &op.kind {
         let types = [*src, *dst].map(|t| program.tensor(t).dtype);
-        cost::cast(threads, types, values(*dst), target)
+        cost::cast_least(threads, types, values(*dst), target)
     } else if let OpKind::Map(map) = &op.kind {
         cost::map(target, threads, &map.value, values(map.dst))
     } else if let OpKind::Reduce { src, axis, .. } = &op.kind {

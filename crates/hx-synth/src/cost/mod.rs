@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::{Allocation, CopyRow, ExchangeRow, GemmRow, Space, Target};
+use hx_target::{ConvertRow, Allocation, CopyRow, ExchangeRow, GemmRow, Space, Target};
 use hx_tile::{SUM_CHUNK, Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
@@ -220,10 +220,26 @@ pub(crate) fn cast(threads: u32, [from, to]: [DType; 2], values: i64, target: Ta
         return 0.0;
     }
     let rows = target.rows().converts_of(from, to).filter(|row| row.order.is_empty());
-    let rows = rows.map(|row| row.issue / f64::from(row.values));
-    let issue = rows.fold(f64::INFINITY, f64::min);
-    let issue = if issue.is_finite() { issue } else { target.costs().converted_issue };
-    issue * values as f64 * warps_per_unit(target, threads)
+    cheapest(rows, target) * values as f64 * warps_per_unit(target, threads)
+}
+
+/// Returns a lower bound on the cycles of one execution of a conversion of `values` elements of each thread, held in any order.
+pub(crate) fn cast_least(threads: u32, [from, to]: [DType; 2], values: i64, target: Target) -> f64 {
+    if from == to {
+        return 0.0;
+    }
+    cheapest(target.rows().converts_of(from, to), target) * values as f64 * warps_per_unit(target, threads)
+}
+
+/// Returns the cycles of one execution of a conversion of `values` elements of each thread by a row of the catalogue.
+pub(crate) fn cast_by(threads: u32, row: &ConvertRow, values: i64, target: Target) -> f64 {
+    cheapest(std::iter::once(row), target) * values as f64 * warps_per_unit(target, threads)
+}
+
+/// Returns the cycles in which the cheapest of these rows converts an element; those of a conversion in C++ if there are none.
+fn cheapest<'r>(rows: impl Iterator<Item = &'r ConvertRow>, target: Target) -> f64 {
+    let issue = rows.map(|row| row.issue / f64::from(row.values)).fold(f64::INFINITY, f64::min);
+    if issue.is_finite() { issue } else { target.costs().converted_issue }
 }
 
 /// Returns the cycles of one execution of a conversion of `values` elements of each thread, one at a time.

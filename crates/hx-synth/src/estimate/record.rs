@@ -68,11 +68,15 @@ impl Recorder<'_> {
             (OpKind::Cast { dst, src }, choice) => {
                 let types = [*src, *dst].map(|t| self.program.tensor(t).dtype);
                 let values = self.values(*dst) as i64;
-                let is_single = matches!(choice, Some(Choice::Convert(choice)) if choice.row.is_none());
-                let cycles = if is_single && is_packed(types[0]) && types[0] != types[1] {
-                    cost::cast_singly(target, threads, values)
-                } else {
-                    cost::cast(threads, types, values, self.program.target)
+                let is_widened = is_packed(types[0]) && types[0] != types[1];
+                let row = match choice {
+                    Some(Choice::Convert(choice)) if is_widened => Some(choice.row.as_ref()),
+                    Some(_) | None => None,
+                };
+                let cycles = match row {
+                    Some(Some(row)) => cost::cast_by(threads, row.get(), values, target),
+                    Some(None) => cost::cast_singly(target, threads, values),
+                    None => cost::cast(threads, types, values, target),
                 };
                 arithmetic(cycles, self.values(*dst) * warps_per_unit(target, threads))
             }

@@ -49,6 +49,11 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
         output.result(&text);
         return Ok(Exit::Good);
     }
+    if let Some(text) = tensor.filter(|_| !args.candidates).and_then(|name| solved.order(name)) {
+        output.result(&text);
+        caveat(target, output);
+        return Ok(Exit::Good);
+    }
     let tensors = solved.tensors(tensor).map_err(|text| usage(&text))?;
     if args.candidates {
         let Ok(text) = Solved::candidates(db, instance, tensor) else { return Err(Exit::Bad) };
