@@ -4,6 +4,7 @@
 
 use hx_base::{Diagnostic, codes};
 use hx_hir::{ItemKey, Name};
+use hx_layout::Layout;
 
 use crate::compare::{Difference, difference};
 use crate::error::{HostError, HostResult};
@@ -36,6 +37,15 @@ pub trait Device {
     /// If the arguments do not fit the signature, or the kernel has errors.
     fn candidates(&mut self, _: &LaunchRequest) -> Result<u32, LaunchError> {
         Ok(1)
+    }
+
+    /// Returns the order in memory that the compiler infers for a tensor of a kernel: the block, or `None` for row-major order.
+    ///
+    /// # Errors
+    /// If the kernel infers no order for such a tensor, or has errors.
+    fn packed_order(&mut self, question: &OrderQuestion) -> Result<Option<Layout>, LaunchError> {
+        let kernel = &question.kernel.name;
+        Err(LaunchError::call(HostError::call(format!("nothing here infers the orders of `{kernel}`"))))
     }
 
     /// Announces launches of a request with each of its first `count` candidates, so that the device can compile them in
@@ -265,6 +275,18 @@ pub struct LaunchArg {
     pub value: Value,
     /// Whether no variable holds the value, so that a write to it would be lost.
     pub temporary: bool,
+}
+
+/// A question about the order in memory that a kernel infers for a tensor: `pack(x, kernel<T = bf16>, of: "w")`.
+#[derive(Clone, Debug)]
+pub struct OrderQuestion {
+    pub kernel: ItemKey,
+    /// Compile-time arguments; only element types make a difference.
+    pub generics: Vec<(Name, Value)>,
+    /// The name of the parameter, if the question has one.
+    pub param: Option<Name>,
+    /// The element type of the tensor.
+    pub dtype: hx_dtype::DType,
 }
 
 /// A question about the code of a kernel.

@@ -20,6 +20,7 @@ mod error;
 mod forall;
 mod layouts;
 mod operators;
+mod orders;
 mod statements;
 mod suspect;
 

@@ -1,5 +1,6 @@
 //! `pack` and `unpack`: reorder the elements of a tensor to a block layout, as a kernel parameter `w: T[n, k] : L` expects.
 
+use hx_base::codes;
 use hx_dtype::{load, packed_bytes, store};
 use hx_layout::Layout;
 
@@ -9,7 +10,7 @@ use crate::stretch::for_each;
 use crate::tensor::{HostTensor, Tensor};
 
 /// Returns a tensor of the same shape whose memory holds the elements in blocks: within each block in the order of `block`, and
-/// the blocks in row-major order.
+/// the blocks in row-major order. The tensor carries the block, so that a launch refuses it where another one is declared.
 ///
 /// # Errors
 /// If `block` does not have one mode for each dimension, leaves places empty, uses a place twice, or does not divide the shape.
@@ -17,9 +18,9 @@ pub fn pack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
     if let Some(recipe) = x.own_recipe()
         && let Some(packed) = recipe.in_blocks(block)?
     {
-        return Ok(Tensor::from_recipe(packed));
+        return Ok(Tensor::from_recipe(packed).in_order(block));
     }
-    packed(&x.to_host(), block).map(Tensor::from_host)
+    packed(&x.to_host(), block).map(|host| Tensor::from_host(host).in_order(block))
 }
 
 /// As [`pack`], of elements in row-major order.
@@ -33,9 +34,19 @@ pub(crate) fn packed(x: &HostTensor, block: &Layout) -> HostResult<HostTensor> {
 /// Reverts [`pack`].
 ///
 /// # Errors
-/// If [`pack`] would fail.
+/// If [`pack`] would fail, or the tensor was packed in another order.
 pub fn unpack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
+    if let Some(order) = x.order().filter(|order| !is_same_order(order, block)) {
+        let message = format!("the tensor was packed as `{order}`, found `{block}`");
+        return Err(HostError::new(&codes::OTHER_ORDER, message));
+    }
     moved(&x.to_host(), block, |element, place| (place, element)).map(Tensor::from_host)
+}
+
+/// Reports whether two blocks lay out every tensor alike.
+pub fn is_same_order(a: &Layout, b: &Layout) -> bool {
+    let sizes = |block: &Layout| block.modes().iter().map(Layout::size).collect::<Vec<_>>();
+    a == b || (sizes(a) == sizes(b) && a.table().eq(b.table()))
 }
 
 /// Moves the elements. `ends` maps the row-major position of an element and its place in the blocks to the positions to read

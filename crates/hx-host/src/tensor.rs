@@ -9,10 +9,12 @@ mod described;
 use std::sync::Arc;
 
 use hx_dtype::{Class, DType, load, packed_bytes, store};
+use hx_layout::Layout;
 
 use crate::buffer::{Buffer, Life};
 use crate::dense::{Dense, Numbers, element_count, for_each_offset, row_major, show_shape, stored_count};
 use crate::error::{HostError, HostResult};
+use crate::pack::is_same_order;
 use crate::recipe::Recipe;
 use crate::stretch::{for_each, map};
 
@@ -187,6 +189,8 @@ pub struct Tensor {
     shape: Vec<usize>,
     strides: Vec<usize>,
     offset: usize,
+    /// The block in which [`pack`](crate::pack) laid out the elements; `None` for the order of the shape and strides.
+    order: Option<Arc<Layout>>,
 }
 
 impl Tensor {
@@ -194,13 +198,13 @@ impl Tensor {
     pub fn from_host(host: HostTensor) -> Tensor {
         let strides = row_major(&host.shape);
         let buffer = Buffer::new(host.dtype, Arc::new(host.data));
-        Tensor { buffer, shape: host.shape, strides, offset: 0 }
+        Tensor { buffer, shape: host.shape, strides, offset: 0, order: None }
     }
 
     /// Makes a tensor whose elements are made at the first read, or by a device.
     pub fn from_recipe(recipe: Recipe) -> Tensor {
         let (shape, strides) = (recipe.shape().to_vec(), row_major(recipe.shape()));
-        Tensor { buffer: Buffer::unmade(recipe), shape, strides, offset: 0 }
+        Tensor { buffer: Buffer::unmade(recipe), shape, strides, offset: 0, order: None }
     }
 
     /// Returns the recipe of the whole buffer; `None` once its elements were made.
@@ -225,7 +229,7 @@ impl Tensor {
     /// A later read panics if the view reaches past the end of this buffer.
     #[must_use]
     pub fn seen_as(&self, like: &Tensor) -> Tensor {
-        self.with_view(like.shape.clone(), like.strides.clone(), like.offset)
+        Tensor { buffer: Arc::clone(&self.buffer), ..like.clone() }
     }
 
     /// Returns the number of writes to the buffer so far.
@@ -263,7 +267,7 @@ impl Tensor {
         strides: Vec<usize>,
         bytes: Vec<u8>,
     ) -> HostResult<Tensor> {
-        let tensor = Tensor { buffer: Buffer::new(dtype, Arc::new(bytes)), shape, strides, offset: 0 };
+        let tensor = Tensor { buffer: Buffer::new(dtype, Arc::new(bytes)), shape, strides, offset: 0, order: None };
         let (needed, found) = (packed_bytes(dtype, tensor.span().len()), tensor.read(<[u8]>::len));
         if found < needed {
             return Err(HostError::shape(format!("found {found} bytes, the tensor reaches over {needed}")));
@@ -290,6 +294,27 @@ impl Tensor {
     /// Returns the distance between neighbours in each dimension, in elements of the buffer.
     pub fn strides(&self) -> &[usize] {
         &self.strides
+    }
+
+    /// Returns the block in which `pack` laid out the elements; `None` for a tensor in the order of its strides. Views of a packed tensor
+    /// have none.
+    pub fn order(&self) -> Option<&Layout> {
+        self.order.as_deref()
+    }
+
+    /// Reports whether the elements lie in these blocks, or in row-major order for `None`.
+    pub fn lies_in(&self, block: Option<&Layout>) -> bool {
+        match (self.order(), block) {
+            (None, None) => true,
+            (Some(order), Some(block)) => is_same_order(order, block),
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+
+    /// Returns the tensor with its elements declared to lie in blocks of this layout.
+    #[must_use]
+    pub fn in_order(self, block: &Layout) -> Tensor {
+        Tensor { order: Some(Arc::new(block.clone())), ..self }
     }
 
     /// Returns the position of the first element in the buffer, in elements.
@@ -638,6 +663,7 @@ impl Tensor {
             )));
         }
         let mut out = if self.is_contiguous() { self.clone() } else { Tensor::from_host(self.to_host()) };
+        out.order = None;
         out.shape = shape.to_vec();
         out.strides = row_major(shape);
         Ok(out)
@@ -645,7 +671,7 @@ impl Tensor {
 
     /// Makes a view of the same buffer. The caller ensures that it stays inside of the buffer.
     pub(crate) fn with_view(&self, shape: Vec<usize>, strides: Vec<usize>, offset: usize) -> Tensor {
-        Tensor { buffer: Arc::clone(&self.buffer), shape, strides, offset }
+        Tensor { buffer: Arc::clone(&self.buffer), shape, strides, offset, order: None }
     }
 
     fn offsets(&self, f: impl FnMut(usize)) {

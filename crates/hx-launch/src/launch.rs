@@ -15,6 +15,7 @@ mod instance;
 mod levels;
 mod log;
 mod maps;
+mod orders;
 mod peak;
 mod race;
 mod regions;
@@ -36,15 +37,16 @@ use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, codes};
 use hx_codegen::CudaSource;
 use hx_compile::{Db, candidates, launch_warnings};
-use hx_hir::{Item, Kernel, Name, Sound, reached_errors};
+use hx_hir::{Item, ItemKey, Kernel, Name, Sound, reached_errors};
 use hx_host::compare::Difference;
 use hx_host::device::{
     CodeAnswer, CodeQuestion, Device, GemmRequest, Kept, LaunchError, LaunchReport, LaunchRequest, NoDevice,
-    Step, Times,
+    OrderQuestion, Step, Times,
 };
 use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
+use hx_layout::Layout;
 use hx_inspect::{Choosing, KernelReport, stopped_at};
 use hx_sim::{Counters, Report, SimError};
 use hx_target::Target;
@@ -367,6 +369,7 @@ impl<'a> Launcher<'a> {
         let closed = Closed::of(db, kernel, request)?;
         let mut prepared = bind::bind(db, kernel, &closed.request)?;
         adapt(kernel, &mut prepared)?;
+        orders::check_inferred(db, kernel, &prepared, self.target)?;
         let stated = prepared.args.len();
         let (member, mut remarks) = match self.tuned {
             Some(tuned) => tuned.apply(db, kernel, self.machine, &mut prepared)?,
@@ -501,6 +504,10 @@ impl<'a> Device for Launcher<'a> {
         Ok(u32::try_from(all.len()).unwrap_or(u32::MAX))
     }
 
+    fn packed_order(&mut self, question: &OrderQuestion) -> Result<Option<Layout>, LaunchError> {
+        orders::answer(self.db, kernel_of(self.db, &question.kernel)?, question, self.target)
+    }
+
     fn announce(&mut self, request: &LaunchRequest, count: u32) {
         let cuda = match self.machine {
             Machine::Gpu(gpu) => &gpu.cuda,
@@ -578,11 +585,16 @@ fn written(bound: &Bound, sources: &[usize]) -> Vec<usize> {
 
 /// Returns the kernel of a launch if it has no errors.
 fn find_kernel<'db>(db: &'db dyn Db, request: &LaunchRequest) -> Result<Kernel<'db>, LaunchError> {
-    match request.kernel.find(db) {
+    kernel_of(db, &request.kernel)
+}
+
+/// Returns a kernel if it has no errors.
+fn kernel_of<'db>(db: &'db dyn Db, key: &ItemKey) -> Result<Kernel<'db>, LaunchError> {
+    match key.find(db) {
         Some(item @ Item::Kernel(kernel)) => match Sound::of(db, item) {
             Some(_) => Ok(kernel),
             None => Err(LaunchError::Found(reached_errors(db, item).clone())),
         },
-        _ => Err(LaunchError::call(HostError::call(format!("the kernel `{}` is gone", request.kernel.name)))),
+        _ => Err(LaunchError::call(HostError::call(format!("the kernel `{}` is gone", key.name)))),
     }
 }

@@ -230,4 +230,24 @@ family! {
     /// simulator shows which one: `hx test --device sim`. A kernel whose results differ from run to run, such as one that adds floats
     /// atomically, is not compared, and a remark says so.
     LEVELS_DIFFER = "HX0640", "levels-differ", Error, "optimized and plain machine code write different results";
+
+    /// The elements of a tensor lie in another order than the kernel reads them in. `pack` makes a tensor whose elements lie in blocks,
+    /// and the tensor remembers the block. A parameter `w: T[n, k] : W` takes a tensor in blocks of the layout `W`; without `W` it takes one
+    /// in row-major order. If `W` is `infer`, the compiler chooses the order, and `pack` with the kernel itself makes such a tensor:
+    ///
+    /// ```hx
+    /// kernel widened<W: layout = infer>(w: u4[n, k] : W, y: mut f16[n, k]) where n % 64 == 0, k % 64 == 0 grid [n / 64] threads 128 {
+    ///     for i in 0..k / 64 {
+    ///         copy(cast(load(tile(w, [64, 64])[.., .., block_idx, i]), f16), tile(y, [64, 64])[.., .., block_idx, i]);
+    ///     }
+    /// }
+    ///
+    /// test "weights of 4 bits are widened" {
+    ///     let w = rand(u4, [128, 64], seed: 1);
+    ///     let y = empty(f16, [128, 64]);
+    ///     widened(pack(w, widened), y);
+    ///     assert_eq(y, cast(w, f16));
+    /// }
+    /// ```
+    OTHER_ORDER = "HX0641", "other-order", Error, "a tensor's elements lie in another order";
 }

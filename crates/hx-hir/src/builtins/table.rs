@@ -334,10 +334,10 @@ super::families! {
         BroadcastTo: "broadcast_to", [required("x"), required("shape")],
             "A view of this shape that repeats the elements along new dimensions and along those of extent 1, with strides of 0.",
             method;
-        Pack: "pack", [required("x"), required("layout")],
-            "The elements rearranged into blocks of this layout, for a parameter `w: T[n, k] : L`.";
-        Unpack: "unpack", [required("x"), required("layout")],
-            "The elements of a result of `pack` with the same layout, in row-major order again.";
+        Pack: "pack", [required("x"), required("layout"), named("of")],
+            "The elements rearranged into blocks of this layout, for a parameter `w: T[n, k] : L`. With a kernel for the layout, the order that the compiler infers for it; `of:` names the parameter, if it infers several.";
+        Unpack: "unpack", [required("x"), required("layout"), named("of")],
+            "The elements of a result of `pack` with the same layout or kernel, in row-major order again.";
         Copy: "copy", [required("x")],
             "A new tensor with the same elements. As a baseline, `copy(bytes)` copies device memory.", method;
         Len: "len", [required("x")], "The number of entries.", method;

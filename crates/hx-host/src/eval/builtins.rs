@@ -295,7 +295,13 @@ fn blocks(
     moved: fn(&Tensor, &hx_layout::Layout) -> HostResult<Tensor>,
 ) -> HostResult<Value> {
     let t = args.required("x")?.tensor()?;
+    if args.named("of").is_some() {
+        let error = HostError::call("`of:` names a parameter of a kernel, and the argument is a layout");
+        return Err(error.help("`pack(x, kernel, of: \"w\")` takes the order that the kernel infers for `w`"));
+    }
     let layout = match args.required("layout")? {
+        // An order that was inferred to be row-major.
+        Value::Auto => return Ok(Value::Tensor(Tensor::from_host(t.to_host()))),
         Value::Layout(l) => l,
         other => return Err(HostError::ty(format!("expected a layout, found {}", other.kind()))),
     };

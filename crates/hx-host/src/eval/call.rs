@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hx_base::{FileKind, codes};
 use hx_hir::{
-    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, HostLayoutFn, ItemKey, ItemKind, LayoutFn, Literal, Name,
+    Arg, Builtin, CommonFn, Expr, ExprId, GenericArg, HostFn, HostLayoutFn, ItemKey, ItemKind, LayoutFn, Literal, Name,
     Place, Resolution, builtin,
 };
 
@@ -30,16 +30,7 @@ impl<'a> Frame<'_, 'a> {
                 match key.kind {
                     ItemKind::Kernel => {
                         let key = key.clone();
-                        let mut values = Vec::with_capacity(generics.len());
-                        for generic in generics {
-                            let Some(name) = &generic.name else {
-                                let error = HostError::call(
-                                    "compile-time arguments are given by name, as in `<BM = 128>`",
-                                );
-                                return Err(self.fail(generic.value, error));
-                            };
-                            values.push((name.clone(), self.expr(generic.value)?));
-                        }
+                        let values = self.generics(generics)?;
                         let places: Vec<ExprId> = generics.iter().map(|g| g.value).collect();
                         self.launch(id, key, values, &places, args)
                     }
@@ -60,6 +51,22 @@ impl<'a> Frame<'_, 'a> {
             Some(_) => Err(self.fail(callee, HostError::ty(format!("`{path}` is not a function")))),
             None => Err(self.fail(callee, HostError::ty(format!("`{path}` means nothing here")))),
         }
+    }
+
+    /// Evaluates the compile-time arguments of a kernel.
+    ///
+    /// # Errors
+    /// If one has no name, or its evaluation fails.
+    pub(super) fn generics(&mut self, generics: &[GenericArg]) -> EvalResult<Vec<(Name, Value)>> {
+        let mut values = Vec::with_capacity(generics.len());
+        for generic in generics {
+            let Some(name) = &generic.name else {
+                let error = HostError::call("compile-time arguments are given by name, as in `<BM = 128>`");
+                return Err(self.fail(generic.value, error));
+            };
+            values.push((name.clone(), self.expr(generic.value)?));
+        }
+        Ok(values)
     }
 
     /// Calls a value instead of a function: a layout is applied to coordinates.
@@ -104,6 +111,7 @@ impl<'a> Frame<'_, 'a> {
                 let result = builtins::function(self.session, Builtin::Host(function), &mut bound);
                 self.at(id, result)
             }
+            Builtin::Host(function @ (HostFn::Pack | HostFn::Unpack)) => self.in_blocks(id, function, args),
             Builtin::Host(HostFn::CublasGemm) => self.gemm(id, args),
             Builtin::Host(function @ (HostFn::Reduce | HostFn::Scan)) => {
                 let mut bound = self.args(function.name(), None, args)?;

@@ -17,7 +17,7 @@ use hx_base::{codes, fnv};
 use hx_compile::{Db, Instance, Stop, instance_errors, member_args, solved, together};
 use hx_hir::{
     Family, Item, ItemKey, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature,
-    reached_tokens, signature_types, tune_types,
+    open_orders, reached_tokens, signature_types, tune_types,
 };
 use hx_host::device::{LaunchError, LaunchPlace, LaunchRequest};
 use hx_host::{HostError, Value};
@@ -29,7 +29,7 @@ use hx_workspace::TunedEntry;
 use super::bind::{Prepared, bind};
 use super::remarks::{reason, with_arguments};
 use super::tuned::text_hash;
-use super::{BoundParam, Chosen, Launcher, estimates, find_kernel, host_value, instance};
+use super::{BoundParam, Chosen, Launcher, estimates, find_kernel, host_value, instance, kernel_of, orders};
 use crate::machine::{Gpu, Machine};
 
 pub use choice::{Choice, Considered, Fit};
@@ -231,8 +231,33 @@ impl<'a> Launcher<'a> {
         member: &Member,
         request: &LaunchRequest,
     ) -> Result<(Kernel<'a>, LaunchRequest), LaunchError> {
-        let request = launch_of(member.kernel.clone(), member_args(member), request);
-        Ok((find_kernel(self.db, &request)?, request))
+        self.launch_of(member.kernel.clone(), member_args(member), request)
+    }
+
+    /// Returns a kernel, and the launch of it instead of the kernel that a request names, with compile-time arguments of its own. They win
+    /// over those that the request states. The orders of packed tensors are those that the named kernel infers: weights are packed once for
+    /// all members.
+    ///
+    /// # Errors
+    /// If one of the kernels has errors.
+    fn launch_of(
+        &self,
+        kernel: ItemKey,
+        own: CtArgs,
+        request: &LaunchRequest,
+    ) -> Result<(Kernel<'a>, LaunchRequest), LaunchError> {
+        let db: &'a dyn Db = self.db;
+        let (head, found) = (find_kernel(db, request)?, kernel_of(db, &kernel)?);
+        let mut orders = Vec::new();
+        if !open_orders(db, head).is_empty() {
+            let takes = |name: &Name| kernel_signature(db, found).generics.iter().any(|of| of.name == *name);
+            orders = orders::open_args(db, head, &bind(db, head, request)?.args, self.target)?;
+            orders.retain(|(name, _)| takes(name) && !own.contains_key(name));
+        }
+        let stated = request.generics.iter().filter(|(name, _)| !own.contains_key(name)).cloned();
+        let own = own.iter().map(|(name, value)| (name.clone(), host_value(value)));
+        let generics = stated.chain(own).chain(orders).collect();
+        Ok((found, LaunchRequest { kernel, generics, ..request.clone() }))
     }
 
     /// Returns the instance of a member with the bound arguments, or why they do not fit it.
@@ -266,7 +291,8 @@ impl<'a> Launcher<'a> {
         adapt: Adapt<'_, 'a>,
     ) -> Result<Chosen<'a>, LaunchError> {
         let own = entry.arguments.iter().map(|(name, value)| (Name::from(name.as_str()), value.clone()));
-        self.single(member, &launch_of(Item::Kernel(member).key(self.db), own.collect(), request), adapt)
+        let (member, request) = self.launch_of(Item::Kernel(member).key(self.db), own.collect(), request)?;
+        self.single(member, &request, adapt)
     }
 
     /// Binds the arguments of a launch of this very kernel, and chooses its instance.
@@ -280,13 +306,6 @@ impl<'a> Launcher<'a> {
         adapt(kernel, &mut prepared)?;
         self.instantiated(kernel, request, prepared, Vec::new())
     }
-}
-
-/// Returns the launch of another kernel with compile-time arguments of its own, which win over those that the launch states.
-fn launch_of(kernel: ItemKey, own: CtArgs, request: &LaunchRequest) -> LaunchRequest {
-    let stated = request.generics.iter().filter(|(name, _)| !own.contains_key(name)).cloned();
-    let own = own.iter().map(|(name, value)| (name.clone(), host_value(value)));
-    LaunchRequest { kernel, generics: stated.chain(own).collect(), ..request.clone() }
 }
 
 /// Estimates a member by its instance, unless the launch does not fit it.

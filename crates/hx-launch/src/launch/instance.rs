@@ -11,7 +11,7 @@ use hx_index::{Cond, Expr, Symbol};
 use hx_lower::{LaunchFacts, Lowered};
 
 use super::bind::{Header, Prepared};
-use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
+use super::{Bound, BoundParam, BoundTensor, Launcher, orders, stopped_at};
 use crate::machine::Machine;
 
 /// An instance in which the static checks found no error. Launches run and compile only such instances, on every machine. Only a
@@ -117,6 +117,7 @@ pub(super) fn check_launch<'db>(
             (param, lowered.program.params.get(index))
         {
             extents(&header, index, bound, &declared.shape, &lookup)
+                .and_then(|()| orders::check_declared(&header, index, bound, declared.block.as_ref()))
                 .map_err(|error| LaunchError::arg(prepared.sources[index], error))?;
         }
     }

@@ -158,7 +158,8 @@ impl Value {
         }
     }
 
-    pub(super) fn from_layout(layout: Layout) -> Value {
+    /// Makes the value of a layout without swizzle and names.
+    pub fn from_layout(layout: Layout) -> Value {
         Value::Layout(layout.into())
     }
 }
