@@ -189,7 +189,7 @@ fn number<'py>(object: &Bound<'py, PyAny>, which: &dyn Fn() -> String) -> PyResu
     Ok(None)
 }
 
-/// Reads `hx.view(x, "u4")`: the memory of another array with elements of another type.
+/// Reads `hx.view(x, "u4")`: the memory of another array, with elements of another type unless the view has none.
 fn viewed<'py>(
     view: &Bound<'py, PyAny>,
     base: &Bound<'py, PyAny>,
@@ -197,9 +197,12 @@ fn viewed<'py>(
     which: &dyn Fn() -> String,
 ) -> PyResult<Argument<'py>> {
     let py = view.py();
-    let name: String = view.getattr(intern!(py, "dtype"))?.extract()?;
-    let dtype = parse(py, &name)?;
-    let changed = |memory: Memory| seen_as(py, memory, dtype, which);
+    let name: Option<String> = view.getattr(intern!(py, "dtype"))?.extract()?;
+    let dtype = name.map(|name| parse(py, &name)).transpose()?;
+    let changed = |memory: Memory| match dtype {
+        Some(dtype) => seen_as(py, memory, dtype, which),
+        None => Ok(memory),
+    };
     Ok(match read(base, torch, which)? {
         Argument::Device { device, memory } => Argument::Device { device, memory: changed(memory)? },
         Argument::Host { memory, array } => Argument::Host { memory: changed(memory)?, array },

@@ -5,17 +5,21 @@
 
 mod call;
 mod facts;
+pub(crate) mod order;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use hx_hir::{Item, ItemKey, Name, item_named, kernel_signature, signature_source_map};
+use hx_host::device::Device as _;
 use hx_inspect::{EmitKind, Overrides, Solved, parse_override};
+use hx_launch::Launcher;
 use hx_workspace::Database;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use rustc_hash::FxHashMap;
 
+use crate::arguments::parse;
 use crate::errors::{Class, Problem, raised};
 use crate::lock::lock;
 use crate::plan::Plan;
@@ -286,6 +290,30 @@ impl Kernel {
             Ok(if tensor.is_some() { solved.why(&tensors, None) } else { solved.why_all(0) })
         })?;
         raised(py, text)
+    }
+
+    /// Returns the order that the compiler infers for a tensor of this element type, as it is written in hx; `None` for row-major order.
+    /// `place` is the CUDA device that the order is for, negative for the one of the simulator; `of` names the parameter, if the kernel
+    /// infers several orders.
+    #[pyo3(signature = (dtype, place, of = None))]
+    fn _order(
+        &self,
+        py: Python<'_>,
+        dtype: &str,
+        place: i64,
+        of: Option<&str>,
+    ) -> PyResult<Option<String>> {
+        let dtype = parse(py, dtype)?;
+        let order = self.shared.interruptible(py, |db, until| {
+            let gpu = u32::try_from(place).ok();
+            let gpu = gpu.map(|device| self.shared.gpus.get(&self.shared.setup, device)).transpose()?;
+            let machine = gpu.as_ref().map_or(&self.shared.simulator, |gpu| &gpu.machine);
+            let kernel = self.key(db)?;
+            let question = order::question(db, kernel, &self.fixed, (dtype, of))?;
+            let order = Launcher::new(db, machine, until).packed_order(&question);
+            order.map_err(|error| Problem::launch(db, Class::Launch, error))
+        })?;
+        Ok(raised(py, order)?.map(|block| block.to_string()))
     }
 
     /// Returns the resources of a block, and the estimated cycles of a launch with these dimensions and strides.

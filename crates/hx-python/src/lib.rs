@@ -30,6 +30,7 @@ fn _hx(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::Kernel>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(dlpack_dtype, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::order::packed, module)?)?;
     Ok(())
 }
 

@@ -58,7 +58,9 @@ pub(crate) fn filled(
     for (arg, bytes) in request.args.iter_mut().zip(contents) {
         if let (Value::Tensor(tensor), Some(bytes)) = (&arg.value, bytes) {
             let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());
-            arg.value = Value::Tensor(Tensor::from_span(tensor.dtype(), shape, strides, bytes)?);
+            let filled = Tensor::from_span(tensor.dtype(), shape, strides, bytes)?;
+            let filled = tensor.order().map_or(filled.clone(), |block| filled.in_order(block));
+            arg.value = Value::Tensor(filled);
         }
     }
     Ok(request)

@@ -51,7 +51,7 @@ from ._errors import (
 )
 from ._hx import Kernel, __version__
 from ._modules import Module, Parameter, compile, devices, load, std
-from ._arrays import View, view
+from ._arrays import View, pack, unpack, view
 
 __all__ = [
     "AssertionFailed",
@@ -88,6 +88,7 @@ __all__ = [
     "i64",
     "i8",
     "load",
+    "pack",
     "std",
     "tf32",
     "u1",
@@ -97,6 +98,7 @@ __all__ = [
     "u4",
     "u64",
     "u8",
+    "unpack",
     "view",
 ]
 

@@ -7,12 +7,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ._dtypes import PACKED_BITS, PAIRS, DType, name_of
-from ._hx import dlpack_dtype
+from ._hx import dlpack_dtype, packed
 
 if TYPE_CHECKING:
     import numpy
 
     from ._errors import LaunchError
+    from ._hx import Kernel
 
 #: Place, address, element type, extents, strides in elements, and for host memory the object that reads and writes the elements; a
 #: number is the last part alone.
@@ -23,28 +24,100 @@ HOST, FAKE, NUMBER = -1, -2, -3
 
 
 class View:
-    """The memory of an array with elements of another type; see `view`."""
+    """The memory of an array with elements of another type or in another order; see `view` and `pack`."""
 
-    __slots__ = ("__hx_base__", "dtype")
+    __slots__ = ("__hx_base__", "__hx_order__", "dtype")
 
-    def __init__(self, base: Any, dtype: str) -> None:
+    def __init__(self, base: Any, dtype: str | None, order: str | None = None) -> None:
         self.__hx_base__ = base
+        self.__hx_order__ = order
         self.dtype = dtype
 
+    @property
+    def array(self) -> Any:
+        """The array that holds the memory."""
+        return self.__hx_base__
+
+    @property
+    def order(self) -> str | None:
+        """The block in which the elements lie, such as `(64,64):(64,1)`; `None` for the order of the array."""
+        return self.__hx_order__
+
     def __repr__(self) -> str:
-        return f"hx.view({type(self.__hx_base__).__name__}, {self.dtype!r})"
+        order = f", order={self.order!r}" if self.order else ""
+        dtype = f", {self.dtype!r}" if self.dtype else ""
+        return f"hx.view({type(self.__hx_base__).__name__}{dtype}{order})"
 
 
-def view(array: Any, dtype: str) -> View:
-    """Returns the memory of an array with elements of another type.
+def view(array: Any, dtype: str | None = None, order: str | None = None) -> View:
+    """Returns the memory of an array with elements of another type, or in another order.
 
     The last dimension changes with the width of the elements: two `u4` in each byte, the first in the lower bits.
 
     >>> packed = numpy.zeros((64, 32), numpy.uint8)
     >>> kernel(hx.view(packed, "u4"), ...)    # u4[64, 64]
+
+    `order` is the block in which the elements lie, as `pack` has put them there: `View.order` of an array that was packed before and kept
+    in a file.
     """
-    name = name_of(dtype) or str(dtype)
-    return View(array, DType(name))
+    name = None if dtype is None else DType(name_of(dtype) or str(dtype))
+    return View(array, name, order)
+
+
+def pack(array: Any, layout: Kernel | str, of: str | None = None) -> View:
+    """Returns the elements of an array in blocks, as a parameter `w: T[n, k] : W` of a kernel has them.
+
+    `layout` is the block, such as `"(64,64):(64,1)"`, or a kernel: the order is then the one that the compiler infers for its parameter, for
+    the device of the array. `of` names the parameter, if the kernel infers several orders. The result carries the order, and a launch
+    refuses it where the kernel reads another one.
+
+    >>> w = hx.pack(hx.view(packed, "u4"), kernel)
+    >>> kernel(x, w, y)
+    """
+    base, dtype = (array.array, array.dtype) if isinstance(array, View) else (array, None)
+    if isinstance(array, View) and array.order is not None:
+        raise _refused("HX0641", f"found an array that was packed as {array.order}: `hx.unpack` reverts it")
+    host, place = _on_host(base)
+    found = describe(host)
+    if found is None:
+        raise _refused("HX0603", f"found an object of the class {type(base).__name__}, expected an array or a tensor")
+    order = layout if isinstance(layout, str) else layout._order(dtype or found[2], place, of)
+    if order is None:
+        return View(base, dtype)
+    return _of_bytes(packed(View(host, dtype), order, False), base, dtype or found[2], dtype, order)
+
+
+def unpack(view: View) -> Any:
+    """Returns the array of a result of `pack` with its elements in the order of the array again."""
+    if not isinstance(view, View) or view.order is None:
+        raise _refused("HX0641", "found an array without an order, expected a result of `hx.pack`")
+    host, _ = _on_host(view.array)
+    moved = _of_bytes(packed(View(host, view.dtype), view.order, True), view.array, "", view.dtype, None)
+    return moved if view.dtype else moved.array
+
+
+def _on_host(base: Any) -> tuple[Any, int]:
+    """The array in host memory, and the number of the CUDA device that it is on, `HOST` for host memory."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(base, torch.Tensor):
+        return base.detach().cpu().contiguous(), base.get_device() if base.is_cuda else HOST
+    return base, HOST
+
+
+def _of_bytes(data: bytes, base: Any, name: str, dtype: str | None, order: str | None) -> View:
+    """The view of a new array with this memory, of the kind and on the device of another array."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(base, torch.Tensor):
+        flat = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+        return View(flat.view(base.dtype).reshape(base.shape).to(base.device), dtype, order)
+    import numpy
+
+    made = numpy.asarray(base)
+    if len(data) == made.nbytes:
+        return View(numpy.frombuffer(bytearray(data), made.dtype).reshape(made.shape), dtype, order)
+    # An array with an element in each byte: its packed elements are bytes of another array.
+    rows = (*made.shape[:-1], -1)
+    return View(numpy.frombuffer(bytearray(data), numpy.uint8).reshape(rows), DType(name), order)
 
 
 class HostArray:

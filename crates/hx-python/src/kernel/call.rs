@@ -15,7 +15,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
-use super::Kernel;
+use super::{Kernel, order};
 use crate::arguments::{Argument, read};
 use crate::errors::{Class, Problem, raised};
 use crate::gpu::Gpu;
@@ -31,6 +31,8 @@ const MOST_PLANS: usize = 1024;
 /// A call of a kernel: its arguments, and the key of its plan.
 pub(super) struct Call<'py> {
     args: Vec<Argument<'py>>,
+    /// For each argument, the block in which its elements lie, as it is written in hx; `None` for the order of its strides.
+    orders: Vec<Option<String>>,
     /// For each argument, its name if it was given by name.
     names: Vec<Option<String>>,
     /// The compile-time arguments, as they are written in hx.
@@ -43,7 +45,21 @@ pub(super) struct Call<'py> {
     generation: u64,
 }
 
-impl Call<'_> {
+impl<'py> Call<'py> {
+    /// Adds an argument, and everything that a plan depends on to the key.
+    fn push(&mut self, arg: Argument<'py>, order: Option<String>, name: Option<String>) {
+        if let Some(name) = &name {
+            identify(name, &mut self.key);
+        }
+        arg.identify(&mut self.key);
+        if let Some(order) = &order {
+            identify(order, &mut self.key);
+        }
+        self.args.push(arg);
+        self.orders.push(order);
+        self.names.push(name);
+    }
+
     /// Returns the name of the parameter that the argument at a position is for.
     fn name(&self, at: usize) -> String {
         let named = self.names.get(at).cloned().flatten();
@@ -87,13 +103,17 @@ impl Call<'_> {
         fixed: &[(String, String)],
     ) -> Result<LaunchRequest, Problem> {
         let mut args = Vec::new();
-        for (arg, name) in self.args.iter().zip(&self.names) {
+        for ((arg, order), name) in self.args.iter().zip(&self.orders).zip(&self.names) {
             let value = match arg {
                 Argument::Device { memory, .. } | Argument::Host { memory, .. } => {
                     let sizes =
                         |dims: &[i64]| dims.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
                     let (shape, strides) = (sizes(memory.shape.as_slice()), sizes(memory.strides.as_slice()));
-                    Value::Tensor(Tensor::elsewhere(memory.dtype, shape, strides))
+                    let tensor = Tensor::elsewhere(memory.dtype, shape, strides);
+                    Value::Tensor(match order {
+                        Some(order) => tensor.in_order(&order::parsed(order)?),
+                        None => tensor,
+                    })
                 }
                 Argument::Int(value) => Value::Int(*value),
                 Argument::Float(value) => Value::Float(*value),
@@ -169,6 +189,7 @@ impl Kernel {
         let torch = Torch::loaded(py)?;
         let mut call = Call {
             args: Vec::with_capacity(params.len()),
+            orders: Vec::with_capacity(params.len()),
             names: Vec::with_capacity(params.len()),
             generics: Vec::new(),
             stream: None,
@@ -182,19 +203,13 @@ impl Kernel {
                 Some(name) => format!("the argument for `{name}`"),
                 None => format!("argument {}", at + 1),
             };
-            let arg = read(&arg, torch, &which)?;
-            arg.identify(&mut call.key);
-            call.args.push(arg);
-            call.names.push(None);
+            call.push(read(&arg, torch, &which)?, order::of(&arg, torch)?, None);
         }
         for (name, value) in kwargs.into_iter().flatten() {
             let name: String = name.extract()?;
             if call.params.contains(&name) {
                 let arg = read(&value, torch, &|| format!("the argument for `{name}`"))?;
-                identify(&name, &mut call.key);
-                arg.identify(&mut call.key);
-                call.args.push(arg);
-                call.names.push(Some(name));
+                call.push(arg, order::of(&value, torch)?, Some(name));
             } else if name == "stream" {
                 call.stream = stream(&value)?;
             } else if name == "tune" {
