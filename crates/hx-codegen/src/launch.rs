@@ -108,13 +108,16 @@ impl Serialize for LaunchParam {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             LaunchParam::Tensor(t) => {
-                let mut s = serializer.serialize_struct("Tensor", 7)?;
+                let mut s = serializer.serialize_struct("Tensor", 7 + usize::from(t.block.is_some()))?;
                 s.serialize_field("kind", "tensor")?;
                 s.serialize_field("name", &t.name)?;
                 s.serialize_field("dtype", &t.dtype)?;
                 s.serialize_field("mutable", &t.mutable)?;
                 s.serialize_field("shape", &Texts(&t.shape))?;
                 s.serialize_field("stride", &Texts(&t.stride))?;
+                if let Some(block) = &t.block {
+                    s.serialize_field("block", &block.to_string())?;
+                }
                 s.serialize_field("align", &t.align)?;
                 s.end()
             }

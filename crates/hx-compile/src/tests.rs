@@ -12,6 +12,7 @@ mod launches;
 mod members;
 mod narrowed;
 mod order;
+mod orders;
 mod padding;
 mod pipelines;
 mod previous;

@@ -20,10 +20,11 @@ use std::sync::atomic::AtomicBool;
 
 use hx_base::interrupt::Until;
 use hx_base::{SourceFile, codes};
-use hx_hir::{Item, ItemKey, Kernel, Sound, reached_errors};
+use hx_compile::{Instance, orders_of};
+use hx_hir::{Item, ItemKey, Kernel, Name, Sound, open_orders, reached_errors};
 use hx_host::HostError;
 use hx_host::device::{LaunchError, LaunchRequest};
-use hx_lower::CtArgs;
+use hx_lower::{CtArgs, LaunchFacts};
 use hx_workspace::{Database, Extent, TunedEntry, shape_text};
 use serde::Serialize;
 
@@ -294,7 +295,10 @@ pub fn prepare<'db>(
     let all = full_args(db, kernel, machine, &args)?;
     let mut shape: BTreeMap<String, Extent> =
         given.dims.iter().map(|(n, v)| (n.to_string(), Extent::Is(hx_lower::CtValue::Int(*v)))).collect();
-    for (name, value) in all.iter().filter(|(name, _)| !tuned.contains(name)) {
+    // An order that is inferred follows from the kernel, so it is no part of the shape.
+    let inferred = open_orders(db, kernel).into_iter().map(|order| order.name);
+    let inferred: Vec<Name> = inferred.filter(|name| !given.args.contains_key(name)).collect();
+    for (name, value) in all.iter().filter(|(name, _)| !tuned.contains(name) && !inferred.contains(name)) {
         shape.insert(name.to_string(), Extent::of(launch.args.get(name).unwrap_or(value)));
     }
     let (entrants, anchor, varied) = entrants(db, kernel, machine, &space, &tuned)?;
@@ -310,7 +314,10 @@ pub fn prepare<'db>(
                 .to_owned(),
         );
     }
-    let of_members = launch_of(db, kernel, &given.args, &inputs);
+    // The inputs lie in the orders that this kernel infers, for the members too.
+    let own = Instance::chosen(db, kernel, given.args.clone(), machine.target(), LaunchFacts::all_16());
+    let orders = orders_of(db, own).into_iter().flatten().map(|order| (order.name.clone(), order.value()));
+    let of_members = launch_of(db, kernel, &given.args.clone().into_iter().chain(orders).collect(), &inputs);
     let prepared =
         Prepared { shape, space, entrants, anchor, remarks, request: first, of_members: None, inputs };
     let prepared = prepared.with_members(db, kernel, machine, of_members, limit)?;

@@ -123,11 +123,14 @@ fn documentation(function: &Function<'_>) -> String {
                 } else {
                     ""
                 };
+                let place = match &tensor.block {
+                    Some(block) => format!("in blocks {block}, which follow each other in row-major order"),
+                    None => format!("with strides [{}]", list(&tensor.stride)),
+                };
                 lines.push(format!(
-                    "{name}: {}[{}] with strides [{}], aligned to {} bytes{written}{zero}",
+                    "{name}: {}[{}] {place}, aligned to {} bytes{written}{zero}",
                     tensor.dtype,
                     list(&tensor.shape),
-                    list(&tensor.stride),
                     tensor.align
                 ));
             }

@@ -19,6 +19,7 @@ fn tensor(name: &str, mutable: bool, shape: &[Expr], stride: &[Expr]) -> LaunchP
         mutable,
         shape: shape.to_vec(),
         stride: stride.to_vec(),
+        block: None,
         align: 16,
     })
 }

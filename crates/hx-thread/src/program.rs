@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
+use hx_layout::Layout;
 use hx_target::Target;
 use hx_tile::{Origin, Requirement, Scope, ScopeId, TensorId, barriers_of};
 
@@ -69,6 +70,9 @@ pub struct TensorParam {
     pub mutable: bool,
     pub shape: Vec<Expr>,
     pub stride: Vec<Expr>,
+    /// The block in which the elements lie, if they do; the strides are then those of no element. Addresses of accesses contain it, and
+    /// callers must know it.
+    pub block: Option<Layout>,
     /// The alignment in bytes that a launch must give the pointer.
     pub align: u32,
 }

@@ -48,6 +48,7 @@ pub(crate) fn tensor(name: &str, dtype: DType, mutable: bool, shape: &[Expr], st
         mutable,
         shape: shape.to_vec(),
         stride: stride.to_vec(),
+        block: None,
         align: 16,
     })
 }

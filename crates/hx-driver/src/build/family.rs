@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use hx_base::SourceFile;
-use hx_compile::{Db, Instance, Known, forecast_of_launch, member_args, solved, tile_program};
-use hx_hir::{Item, Kernel, Member, family_of};
+use hx_compile::{Db, Instance, Known, forecast_of_launch, member_args, orders_of, solved, tile_program};
+use hx_hir::{Item, Kernel, Member, family_of, kernel_signature};
 use hx_index::Symbol;
 use hx_inspect::{EmitError, Overrides, Setup, kernels, stopped};
 use hx_launch::shown_member;
@@ -105,7 +105,7 @@ pub fn build_family(
     let dims = entries.sampled(shapes, name, request)?;
     let mut entrants = Vec::new();
     for member in &family.members {
-        entrants.extend(entrant(db, member, (request, setup), &entries)?);
+        entrants.extend(entrant(db, (kernel, member), (request, setup), &entries)?);
     }
     let (table, winners) = table(db, &entrants, &dims, setup)?;
     let (mut built, mut all, mut launches) = (Vec::new(), Vec::new(), Vec::new());
@@ -217,16 +217,24 @@ impl Entries {
     }
 }
 
-/// Prepares a member; `None` if it lacks an argument of the request, or cannot be built.
+/// Prepares a member of the family of `head`; `None` if it lacks an argument of the request, takes no packed tensor where `head` infers the
+/// order of one, or cannot be built.
 fn entrant<'db>(
     db: &'db dyn Db,
-    member: &Member,
+    (head, member): (Kernel<'db>, &Member),
     (request, setup): (&BuildRequest, &Setup),
     entries: &Entries,
 ) -> Result<Option<Entrant<'db>>, EmitError> {
     let Some(Item::Kernel(kernel)) = member.kernel.find(db) else { return Ok(None) };
     let own = member_args(member).into_iter().map(|(name, value)| (name, WrittenArg::Value(value)));
-    let overrides: Overrides = request.overrides.iter().cloned().chain(own).collect();
+    let mut overrides: Overrides = request.overrides.iter().cloned().chain(own).collect();
+    let named = requested(db, head, &request.overrides, request, setup)?;
+    for order in orders_of(db, named).into_iter().flatten() {
+        if !kernel_signature(db, kernel).generics.iter().any(|generic| generic.name == order.name) {
+            return Ok(None);
+        }
+        overrides.push((order.name.clone(), WrittenArg::Value(order.value())));
+    }
     let Ok(instance) = requested(db, kernel, &overrides, request, setup) else { return Ok(None) };
     let Ok(lowered) = tile_program(db, instance).as_ref() else { return Ok(None) };
     if solved(db, instance).is_err() {

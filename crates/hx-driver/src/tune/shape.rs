@@ -212,7 +212,11 @@ pub(crate) fn inputs<'db>(
                 }
                 let order = order(db, kernel, at, shape.len());
                 let made = filled(tensor.dtype, &shape, &order, tensor.mutable || empty, at as u64);
-                Value::Tensor(made.map_err(LaunchError::call)?)
+                let made = made.map_err(LaunchError::call)?;
+                Value::Tensor(match &tensor.block {
+                    Some(block) => made.in_order(block),
+                    None => made,
+                })
             }
         };
         out.args.push(LaunchArg { name: None, value, temporary: false });

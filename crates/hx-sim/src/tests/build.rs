@@ -140,7 +140,7 @@ impl Kernel {
         let exprs = |v: &[i64]| v.iter().map(|x| c(*x)).collect();
         let name = name.into();
         let tensor =
-            TensorParam { name, dtype, mutable, shape: exprs(shape), stride: exprs(stride), align: 1 };
+            TensorParam { name, dtype, mutable, shape: exprs(shape), stride: exprs(stride), block: None, align: 1 };
         self.program.params.push(Param::Tensor(tensor));
         Memory::Global(self.program.params.len() as u32 - 1)
     }

@@ -141,6 +141,7 @@ fn param(param: &TileParam) -> Param {
             mutable: t.mutable,
             shape: t.shape.clone(),
             stride: t.stride.clone(),
+            block: t.block.clone(),
             align: t.align,
         }),
         TileParam::Int { name, dtype } | TileParam::Float { name, dtype } => {
