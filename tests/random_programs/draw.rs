@@ -280,6 +280,10 @@ impl Draw {
             };
             input = Input { view, skip: None, ..input };
         }
+        if input.view == ViewKind::Tile && input.around.is_none() && self.percent(10) {
+            let view = ViewKind::Inferred;
+            input = Input { view, extent: shape, transposed: false, skip: None, pad: None, ..input };
+        }
         let mut path =
             self.pick(&[LoadPath::Load, LoadPath::Load, LoadPath::Copy, LoadPath::Shared, LoadPath::Async]);
         if path == LoadPath::Async

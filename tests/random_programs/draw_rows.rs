@@ -137,7 +137,7 @@ impl Draw {
             transposed: false,
             around: None,
             pad: None,
-            view: ViewKind::Paired,
+            view: self.pick(&[ViewKind::Paired, ViewKind::Paired, ViewKind::Inferred]),
             skip: None,
             place: None,
             ..input

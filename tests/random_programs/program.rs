@@ -231,6 +231,8 @@ pub(super) enum ViewKind {
     GlobalView,
     /// Blocks of the tile's size, with the even elements of each word before the odd ones.
     Paired,
+    /// Blocks in the order that the compiler infers.
+    Inferred,
     /// A one-dimensional tensor, with a new dimension before or after it.
     Vector,
     /// Rows that a table selects from `rows` rows. The table is in shared or in global memory.

@@ -97,6 +97,7 @@ pub(super) const PARTS: &[&str] = &[
     "strided",
     "vector",
     "global_view",
+    "inferred order",
     "slices of shared memory",
     "slices of global memory",
     "slices from the launch",
@@ -108,6 +109,7 @@ pub(super) fn write(program: &Program) -> Written {
     let mut writer = Writer {
         program,
         functions: String::new(),
+        generics: Vec::new(),
         params: Vec::new(),
         args: Vec::new(),
         wheres: Vec::new(),
@@ -143,6 +145,8 @@ pub(super) fn write(program: &Program) -> Written {
 pub(super) struct Writer<'p> {
     pub(super) program: &'p Program,
     pub(super) functions: String,
+    /// The kernel's compile-time parameters.
+    generics: Vec<String>,
     /// The kernel's parameters; `args` are the test's arguments for them.
     pub(super) params: Vec<String>,
     pub(super) args: Vec<String>,
@@ -187,7 +191,11 @@ impl Writer<'_> {
         } else {
             (format!("\n    threads {threads}"), lines(&self.kernel, "    "))
         };
-        let header = format!("kernel {name}(\n{params})\n{wheres}    grid [{blocks}]{threads}");
+        let generics = match self.generics.as_slice() {
+            [] => String::new(),
+            all => format!("<{}>", all.join(", ")),
+        };
+        let header = format!("kernel {name}{generics}(\n{params})\n{wheres}    grid [{blocks}]{threads}");
         let _ = write!(text, "{header}\n{{\n");
         let _ = write!(text, "    let [b] = block_idx;\n{body}}}\n\n");
         let _ = write!(text, "test \"{name}\" {{\n{}", lines(&self.before, "    "));
@@ -281,6 +289,15 @@ impl Writer<'_> {
             self.args.push(format!("pack({name}, {order})"));
             return;
         }
+        if input.view == ViewKind::Inferred {
+            self.parts.insert("inferred order");
+            self.generics.push(format!("W{at}: layout = infer"));
+            self.params.push(format!("{name}: {dtype}[{}, {}] : W{at}", names[0], names[1]));
+            self.before.push(format!("let {name} = {};", random(list(stored))));
+            self.dims.extend([(names[0].clone(), stored[0]), (names[1].clone(), stored[1])]);
+            self.args.push(format!("pack({name}, {}, of: \"{name}\")", self.program.name));
+            return;
+        }
         if input.view == ViewKind::Vector {
             self.parts.insert("vector");
             self.params.push(format!("{name}: {dtype}[{}]", names[1]));
@@ -360,7 +377,7 @@ impl Writer<'_> {
             _ => input.view,
         };
         let view = match kind {
-            ViewKind::Tile | ViewKind::Paired => {
+            ViewKind::Tile | ViewKind::Paired | ViewKind::Inferred => {
                 format!("tile({turned}, [{}]{pad})[.., .., {block}, 0]", list(tile))
             }
             ViewKind::Vector => format!("tile({name}, [{}]{pad})[.., 0][new, ..]", tile[1]),

@@ -1,5 +1,7 @@
 //! Inlay hints: a layout after the name of each tensor, an instruction after each statement that copies or computes.
 
+mod orders;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -95,7 +97,9 @@ fn kernel_hints(db: &dyn Db, kernel: Kernel<'_>, shown: &Shown, last_good: &Last
     match instance.and_then(|instance| instance_hints(db, instance).as_ref()) {
         Some(kept) => {
             last_good.keep(db, kernel, Arc::clone(kept));
-            placed(db, kernel, kept, false)
+            let mut hints = instance.map_or_else(Vec::new, |instance| orders::order_hints(db, instance));
+            hints.extend(placed(db, kernel, kept, false));
+            hints
         }
         None => placed(db, kernel, &last_good.of(db, kernel), true),
     }

@@ -56,7 +56,9 @@ pub fn packed_orders(solved: &Solved, param: ParamId) -> Vec<PackedOrder> {
         for values in arrangements(&values) {
             for halves in [false, true] {
                 let Some(bits) = order_of_bits(&values, &lanes, (width, halves)) else { continue };
-                let Some(block) = block(rank, bits) else { continue };
+                let Some(block) = block(rank, bits).filter(|block| divides(program, tensor, &axes, block)) else {
+                    continue;
+                };
                 if !found.iter().any(|known| known.block == block) {
                     found.push(PackedOrder { block, tensor, halves });
                 }
@@ -64,6 +66,13 @@ pub fn packed_orders(solved: &Solved, param: ParamId) -> Vec<PackedOrder> {
         }
     }
     found
+}
+
+/// Reports whether the extents of a tensor are whole blocks, so that a tile never begins or ends within a block.
+fn divides(program: &TileProgram, tensor: TensorId, axes: &[Axis], block: &Layout) -> bool {
+    let extents = &program.tensor(tensor).shape;
+    let of_axis = axes.iter().zip(extents).filter_map(|(axis, extent)| Some(((*axis)?, extent)));
+    of_axis.filter(|((_, step), _)| *step == 1).all(|((dim, _), extent)| extent % block.mode(dim).size() == 0)
 }
 
 /// Returns the register and shared tensors that hold elements of a parameter, with the steps of their axes.
