@@ -123,3 +123,36 @@ test "a type that the tensor decides" {
     of_type(pack(b, of_type), z);
     assert_eq(z, b);
 }
+
+/// Weights in any order of the bits of a register: each is widened 8 elements at once.
+kernel ordered<T: type, W: layout>(x: f16[m, k], w: T[n, k] : W, y: mut f32[n, m])
+    where k % 64 == 0
+    grid [cdiv(n, 64), cdiv(m, 16)]
+    threads 128
+{
+    let [bn, bm] = block_idx;
+    let acc = register_tensor(f32, [64, 16]);
+    fill(acc, 0.0);
+    for i in 0..k / 64 {
+        let weights = cast(load(tile(w, [64, 64])[.., .., bn, i]), f16);
+        gemm(acc, weights, load(tile(x, [16, 64])[.., .., bm, i]), warps: [4, 1]);
+    }
+    copy(acc, tile(y, [64, 16])[.., .., bn, bm]);
+}
+
+test "every order of the bits of a register" for (n, m, k) in [(64, 16, 64), (192, 40, 128)] {
+    let x = cast(uniform(i8, [m, k], low: -8, high: 8, seed: 1), f16);
+    let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
+    let s = uniform(i4, [n, k], low: -8, high: 8, seed: 3);
+    let f = cast(uniform(i4, [n, k], low: -6, high: 7, seed: 4), f4e2m1);
+    let y = empty(f32, [n, m]);
+    for (pair, row, half) in [(1, 2, 4), (1, 4, 2), (2, 1, 4), (4, 1, 2), (2, 4, 1), (4, 2, 1)] {
+        let order = ((8, 2), (2, 4, 2, 4)) : ((128, row), (pair, 32, half, 8));
+        ordered<W = order>(x, pack(w, order), y);
+        assert_eq(y, w @ x.T);
+        ordered<W = order>(x, pack(s, order), y);
+        assert_eq(y, s @ x.T);
+        ordered<W = order>(x, pack(f, order), y);
+        assert_eq(y, f @ x.T);
+    }
+}

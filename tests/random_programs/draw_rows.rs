@@ -130,6 +130,8 @@ impl Draw {
     /// Multiplies packed elements in the order in which the instruction takes them.
     fn paired(&mut self, row: &ConvertRow) {
         let shape = [64, 64];
+        let place = |element: usize| row.order.get(element).map_or(0, |place| i64::from(*place));
+        let paired = ViewKind::Paired { values: i64::from(row.values), places: [1, 2, 4, 8].map(place) };
         let input = self.input(shape, row.from);
         let range = input.range;
         let input = Input {
@@ -137,7 +139,7 @@ impl Draw {
             transposed: false,
             around: None,
             pad: None,
-            view: self.pick(&[ViewKind::Paired, ViewKind::Paired, ViewKind::Inferred]),
+            view: self.pick(&[paired, paired, ViewKind::Inferred]),
             skip: None,
             place: None,
             ..input

@@ -229,8 +229,12 @@ pub(super) struct Input {
 pub(super) enum ViewKind {
     Tile,
     GlobalView,
-    /// Blocks of the tile's size, with the even elements of each word before the odd ones.
-    Paired,
+    /// Blocks of the tile's size, in which the elements of each word of `values` are reordered: `places` are those of the elements 1, 2, 4
+    /// and, in a word of 16, 8.
+    Paired {
+        values: i64,
+        places: [i64; 4],
+    },
     /// Blocks in the order that the compiler infers.
     Inferred,
     /// A one-dimensional tensor, with a new dimension before or after it.

@@ -280,9 +280,12 @@ impl Writer<'_> {
         } else {
             (shape, dims)
         };
-        if input.view == ViewKind::Paired {
+        if let ViewKind::Paired { values, places } = input.view {
             let [rows, columns] = input.tile;
-            let order = format!("({rows}, (2, 4, {})) : ({columns}, (4, 1, 8))", columns / 8);
+            let places = &places[..values.ilog2() as usize];
+            let twos = places.iter().map(|_| "2, ").collect::<String>();
+            let places = places.iter().map(|place| format!("{place}, ")).collect::<String>();
+            let order = format!("({rows}, ({twos}{})) : ({columns}, ({places}{values}))", columns / values);
             self.params.push(format!("{name}: {dtype}[{}, {}] : {order}", names[0], names[1]));
             self.before.push(format!("let {name} = {};", random(list(stored))));
             self.dims.extend([(names[0].clone(), stored[0]), (names[1].clone(), stored[1])]);
@@ -377,7 +380,7 @@ impl Writer<'_> {
             _ => input.view,
         };
         let view = match kind {
-            ViewKind::Tile | ViewKind::Paired | ViewKind::Inferred => {
+            ViewKind::Tile | ViewKind::Paired { .. } | ViewKind::Inferred => {
                 format!("tile({turned}, [{}]{pad})[.., .., {block}, 0]", list(tile))
             }
             ViewKind::Vector => format!("tile({name}, [{}]{pad})[.., 0][new, ..]", tile[1]),

@@ -180,7 +180,8 @@ pub(crate) fn convert(
             || Failure::new(FailureKind::Conflict, "the values of a cast lie in no regular order").at(op.id);
         let table =
             held.and_then(|held| context.pool.positions(&held, &known[dst].layout)).ok_or_else(irregular)?;
-        let row = conversion::row(&table, [s.dtype, d.dtype], target);
+        let found = conversion::of_table(&table, [s.dtype, d.dtype], target);
+        let row = found.as_ref().map(|found| found.row);
         // A conversion without a row is written in C++. C++ has no 8-bit floats, so these are converted by way of f32.
         if row.is_none()
             && s.dtype != d.dtype
@@ -190,8 +191,8 @@ pub(crate) fn convert(
             let both = |target| is_convertible(s.dtype, target) && is_convertible(d.dtype, target);
             return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id).or_later(target, both));
         }
-        let step = row.map_or(1, |r| i64::from(r.values));
-        let (from, to) = conversion::layouts(&table, step).ok_or_else(irregular)?;
+        let singly = || conversion::layouts(&table, 1);
+        let (from, to) = found.map(|found| (found.src, found.dst)).or_else(singly).ok_or_else(irregular)?;
         let text = match row {
             Some(r) if r.values > r.each() => format!("{} elements at once", r.values),
             Some(r) if r.values > 1 => format!("{} elements at once into one register", r.values),

@@ -78,8 +78,8 @@ impl<'p> SolverContext<'_, 'p> {
                 // Packed elements keep the order of their memory, for which no instruction may exist.
                 let is_reordered = is_packed(types[0]) && types[0] != types[1] && d.tile == s.tile && d != s;
                 let table = if is_reordered { self.pool.positions(s, d) } else { None };
-                match table.map(|table| conversion::row(&table, types, target)) {
-                    Some(Some(row)) => cost::cast_by(threads, row, d.values(), target),
+                match table.map(|table| conversion::of_table(&table, types, target)) {
+                    Some(Some(found)) => cost::cast_by(threads, found.row, d.values(), target),
                     Some(None) => cost::cast_singly(target, threads, d.values()),
                     None => cost::cast(threads, types, d.values(), target),
                 }
