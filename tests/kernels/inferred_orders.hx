@@ -48,11 +48,7 @@ kernel weighed_wide<BM = 64, BN = 128, BK = 128, T: type = u4, W: layout = infer
 }
 
 /// Widens two tensors, each in an order of its own.
-kernel two<BN = 64, A: layout = infer, B: layout = infer>(
-    a: u4[n, k] : A,
-    b: i8[n, k] : B,
-    y: mut f16[n, k],
-)
+kernel two<BN = 64, A: layout = infer, B: layout = infer>(a: u4[n, k] : A, b: i8[n, k] : B, y: mut f16[n, k])
     where n % BN == 0, k % BN == 0
     grid [n / BN, k / BN]
     threads 64
@@ -70,11 +66,18 @@ kernel of_type<T: type, W: layout = infer>(w: T[n, k] : W, y: mut f32[n, k])
     threads 128
 {
     for i in 0..k / 64 {
-        copy(cast(load(tile(w, [64, 64])[.., .., block_idx, i]), f32), tile(y, [64, 64])[.., .., block_idx, i]);
+        copy(
+            cast(load(tile(w, [64, 64])[.., .., block_idx, i]), f32),
+            tile(y, [64, 64])[.., .., block_idx, i],
+        );
     }
 }
 
-test "one order serves all instances and members" for (m, n, k) in [(16, 64, 128), (40, 192, 256), (100, 136, 384)] {
+test "one order serves all instances and members" for (m, n, k) in [
+    (16, 64, 128),
+    (40, 192, 256),
+    (100, 136, 384),
+] {
     let x = randn(f16, [m, k], seed: 1);
     let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
     let packed = pack(w, weighed);
