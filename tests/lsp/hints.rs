@@ -38,15 +38,20 @@ fn the_example_has_layouts_and_instructions() {
 #[test]
 fn an_inferred_order_has_a_hint() {
     let mut client = Client::start(&[]);
-    let text = "kernel widened<W: layout = infer>(w: u4[64, 64] : W, y: mut f16[64, 64]) grid [1] threads 128 {
+    let text =
+        "kernel widened<W: layout = infer>(w: u4[64, 64] : W, y: mut f16[64, 64]) grid [1] threads 128 {
     copy(cast(load(w), f16), y);
 }
 ";
     client.open("k.hx", text);
-    check(&mut client, "k.hx", expect![[r#"
+    check(
+        &mut client,
+        "k.hx",
+        expect![[r#"
         0:32 ⟨((16,4),(2,4,8)):((256,8),(4,1,32))⟩
         1:32 ld.global.v4 · 16 B, st.global.v4 · 16 B
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -72,7 +72,10 @@ pub fn inferred_orders<'db>(
 ///
 /// # Errors
 /// As for [`inferred_orders`].
-pub(crate) fn with_orders<'db>(db: &'db dyn Db, form: Form<'db>) -> Result<Cow<'db, CtArgs>, Vec<LowerError>> {
+pub(crate) fn with_orders<'db>(
+    db: &'db dyn Db,
+    form: Form<'db>,
+) -> Result<Cow<'db, CtArgs>, Vec<LowerError>> {
     let (kernel, args) = (form.kernel(db), form.args(db));
     let is_open = |open: &OpenOrder| !args.contains_key(&open.name);
     if !open_orders(db, kernel).iter().any(is_open) {
@@ -167,8 +170,7 @@ fn solved<'db>(db: &'db dyn Db, form: Form<'db>, args: &CtArgs) -> Result<Option
         db.unwind_if_revision_cancelled();
         false
     };
-    let lower =
-        |forms: Forms| hx_lower::lower(db, kernel, args, form.facts(db), (form.target(db), forms));
+    let lower = |forms: Forms| hx_lower::lower(db, kernel, args, form.facts(db), (form.target(db), forms));
     let chosen = best_forms(&lower, &poll)?;
     if chosen.solved.is_some() || needs::check(&chosen.lowered.program).is_err() {
         return Ok(chosen.solved);

@@ -56,8 +56,8 @@ pub use import::{
 };
 pub use infer::{
     Family, FamilyProblem, Inference, MAX_AXIS, MAX_PARTS, MAX_TERMS, MAX_THREADS, MOST_MEMBERS, Member,
-    OpenOrder, RolesProblem, SignatureTypes, TuneProblem, TuneTypes, TuneValue, TypeProblem, ValuesFault, WARP, Writes,
-    auto_axes, combinations, family_of, infer_body, open_orders, signature_types, tune_types,
+    OpenOrder, RolesProblem, SignatureTypes, TuneProblem, TuneTypes, TuneValue, TypeProblem, ValuesFault,
+    WARP, Writes, auto_axes, combinations, family_of, infer_body, open_orders, signature_types, tune_types,
 };
 pub use item::{
     Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,

@@ -267,7 +267,8 @@ impl Tensor {
         strides: Vec<usize>,
         bytes: Vec<u8>,
     ) -> HostResult<Tensor> {
-        let tensor = Tensor { buffer: Buffer::new(dtype, Arc::new(bytes)), shape, strides, offset: 0, order: None };
+        let tensor =
+            Tensor { buffer: Buffer::new(dtype, Arc::new(bytes)), shape, strides, offset: 0, order: None };
         let (needed, found) = (packed_bytes(dtype, tensor.span().len()), tensor.read(<[u8]>::len));
         if found < needed {
             return Err(HostError::shape(format!("found {found} bytes, the tensor reaches over {needed}")));

@@ -46,8 +46,8 @@ use hx_host::device::{
 use hx_host::eval::Suspect;
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
-use hx_layout::Layout;
 use hx_inspect::{Choosing, KernelReport, stopped_at};
+use hx_layout::Layout;
 use hx_sim::{Counters, Report, SimError};
 use hx_target::Target;
 

@@ -296,13 +296,7 @@ impl Kernel {
     /// `place` is the CUDA device that the order is for, negative for the one of the simulator; `of` names the parameter, if the kernel
     /// infers several orders.
     #[pyo3(signature = (dtype, place, of = None))]
-    fn _order(
-        &self,
-        py: Python<'_>,
-        dtype: &str,
-        place: i64,
-        of: Option<&str>,
-    ) -> PyResult<Option<String>> {
+    fn _order(&self, py: Python<'_>, dtype: &str, place: i64, of: Option<&str>) -> PyResult<Option<String>> {
         let dtype = parse(py, dtype)?;
         let order = self.shared.interruptible(py, |db, until| {
             let gpu = u32::try_from(place).ok();

@@ -56,7 +56,8 @@ pub fn packed_orders(solved: &Solved, param: ParamId) -> Vec<PackedOrder> {
         for values in arrangements(&values) {
             for halves in [false, true] {
                 let Some(bits) = order_of_bits(&values, &lanes, (width, halves)) else { continue };
-                let Some(block) = block(rank, bits).filter(|block| divides(program, tensor, &axes, block)) else {
+                let Some(block) = block(rank, bits).filter(|block| divides(program, tensor, &axes, block))
+                else {
                     continue;
                 };
                 if !found.iter().any(|known| known.block == block) {

@@ -45,28 +45,52 @@ fn check(text: &str, target: &str, expected: Expect) {
 /// The order is that of the fragment of the instruction, with the elements of a pair in the two halves of a register.
 #[test]
 fn the_order_of_a_fragment() {
-    check(WIDENED, "sm_90a", expect![[r#"
+    check(
+        WIDENED,
+        "sm_90a",
+        expect![[r#"
         W = ((8,2),(2,4,2,4)):((128,1),(4,32,2,8))
-    "#]]);
-    check(WIDENED, "sm_80", expect![[r#"
+    "#]],
+    );
+    check(
+        WIDENED,
+        "sm_80",
+        expect![[r#"
         W = ((8,2),(2,4,2,4)):((128,16),(4,1,8,32))
-    "#]]);
-    check(&WIDENED.replace("T: type = u4", "T: type = i8"), "sm_90a", expect![[r#"
+    "#]],
+    );
+    check(
+        &WIDENED.replace("T: type = u4", "T: type = i8"),
+        "sm_90a",
+        expect![[r#"
         W = ((8,2),(2,4,4)):((64,2),(1,16,4))
-    "#]]);
-    check(&WIDENED.replace("T: type = u4", "T: type = f16"), "sm_90a", expect![[r#"
+    "#]],
+    );
+    check(
+        &WIDENED.replace("T: type = u4", "T: type = f16"),
+        "sm_90a",
+        expect![[r#"
         W = ((8,2),(2,4,2)):((32,2),(1,8,4))
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_kernel_without_layouts_has_no_order() {
-    check(&WIDENED.replace("BN = 64", "BN = 4096"), "sm_90a", expect![[r#"
+    check(
+        &WIDENED.replace("BN = 64", "BN = 4096"),
+        "sm_90a",
+        expect![[r#"
         HX0622: cannot infer `W`: the instance of `widened` with all defaults has no layouts on sm_90a
-    "#]]);
-    check(&WIDENED.replace("BN = 64", "BN: int"), "sm_90a", expect![[r#"
+    "#]],
+    );
+    check(
+        &WIDENED.replace("BN = 64", "BN: int"),
+        "sm_90a",
+        expect![[r#"
         HX0622: the compile-time parameter `BN` has no value
-    "#]]);
+    "#]],
+    );
 }
 
 /// Arguments other than element types and facts about launches make no difference, so that weights are packed once.
@@ -90,7 +114,8 @@ fn instances_share_an_order() {
     expect![[r#"
         chosen × 3
         solved × 3
-    "#]].assert_eq(&db.log.take_counts());
+    "#]]
+    .assert_eq(&db.log.take_counts());
 }
 
 /// The order follows from the program, so an edit that moves text infers it no second time.
@@ -99,7 +124,9 @@ fn an_edit_that_moves_text_infers_no_order() {
     let (mut db, file) = TestDb::with_file(WIDENED);
     let ask = |db: &TestDb| {
         let kernel = file_items(db, file).kernels().next().expect("a kernel");
-        inferred_orders(db, kernel, &CtArgs::new(), Target::builtin("sm_90a")).clone().expect("it has layouts")
+        inferred_orders(db, kernel, &CtArgs::new(), Target::builtin("sm_90a"))
+            .clone()
+            .expect("it has layouts")
     };
     let before = ask(&db);
     db.log.take();
@@ -117,5 +144,6 @@ fn an_edit_that_moves_text_infers_no_order() {
         parse × 1
         syntax_diagnostics × 1
         whole_file × 1
-    "#]].assert_eq(&db.log.take_counts());
+    "#]]
+    .assert_eq(&db.log.take_counts());
 }

@@ -7,7 +7,8 @@ use la_arena::ArenaMap;
 use super::{Infer, TypeProblem, scalar_ty};
 use crate::{
     Db, Elem, Expr, ExprId, ExprStore, GenericParam, Item, ItemKey, Kernel, Kind, Literal, MemorySpace, Name,
-    Names, Param, Predicate, Resolution, TensorTy, Ty, TypeRef, TypeRefId, UnaryOp, fn_signature, kernel_signature, signature_names,
+    Names, Param, Predicate, Resolution, TensorTy, Ty, TypeRef, TypeRefId, UnaryOp, fn_signature,
+    kernel_signature, signature_names,
 };
 
 /// The types that inference found in the signature of a kernel or function. `generics` and `params` are in the order of the
@@ -188,9 +189,12 @@ impl<'a> Infer<'a> {
 
     /// Reports whether the compiler can infer this layout: a tensor that a kernel reads has it.
     fn is_open_order(&self, index: usize, generic: &GenericParam, params: &[Param]) -> bool {
-        let is_layout = generic.ty.is_some_and(|ty| self.names.types.get(ty) == Some(&Resolution::Kind(Kind::Layout)));
+        let is_layout =
+            generic.ty.is_some_and(|ty| self.names.types.get(ty) == Some(&Resolution::Kind(Kind::Layout)));
         let of_kernel = matches!(self.of, Item::Kernel(_));
-        is_layout && of_kernel && params.iter().any(|param| reads_in_order(self.store, self.names, param, index))
+        is_layout
+            && of_kernel
+            && params.iter().any(|param| reads_in_order(self.store, self.names, param, index))
     }
 
     fn scalar_param(&self, param: &Param) -> Ty {

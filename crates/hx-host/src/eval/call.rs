@@ -4,8 +4,8 @@ use std::path::Path;
 
 use hx_base::{FileKind, codes};
 use hx_hir::{
-    Arg, Builtin, CommonFn, Expr, ExprId, GenericArg, HostFn, HostLayoutFn, ItemKey, ItemKind, LayoutFn, Literal, Name,
-    Place, Resolution, builtin,
+    Arg, Builtin, CommonFn, Expr, ExprId, GenericArg, HostFn, HostLayoutFn, ItemKey, ItemKind, LayoutFn,
+    Literal, Name, Place, Resolution, builtin,
 };
 
 use super::args::Args;

@@ -40,7 +40,8 @@ impl<'a> Frame<'_, 'a> {
             let question = OrderQuestion { kernel, generics: self.generics(generics)?, param, dtype };
             let order = self.session.device.packed_order(&question);
             let order = self.on_device(arg.value, order)?;
-            let order = order.map_or(Value::Auto, |block| Value::Layout(Box::new(LayoutValue::from_layout(block))));
+            let order =
+                order.map_or(Value::Auto, |block| Value::Layout(Box::new(LayoutValue::from_layout(block))));
             bound.push(arg.name.as_ref(), order);
         }
         let result = builtins::function(self.session, Builtin::Host(function), &mut bound);

@@ -13,7 +13,8 @@ impl Solved<'_> {
     pub fn order(&self, name: &str) -> Option<String> {
         let params = &kernel_signature(self.db, self.instance.kernel(self.db)).params;
         let is_meant = |order: &InferredOrder| {
-            order.name == name || order.params.iter().any(|at| params.get(*at).is_some_and(|p| p.name == name))
+            order.name == name
+                || order.params.iter().any(|at| params.get(*at).is_some_and(|p| p.name == name))
         };
         let order = orders_of(self.db, self.instance).ok()?.find(|order| is_meant(order))?;
         let mut out = self.order_line(order);
@@ -23,7 +24,8 @@ impl Solved<'_> {
         for tried in tried {
             let cycles = tried.cycles.map_or("no layouts".to_owned(), |cycles| format!("{cycles:.0}"));
             let block = tried.block.as_ref().map_or("row-major".to_owned(), |block| block.to_string());
-            let pairs = if tried.halves { ", the elements of a pair in the two halves of a register" } else { "" };
+            let pairs =
+                if tried.halves { ", the elements of a pair in the two halves of a register" } else { "" };
             let of = match tried.fragment.as_str() {
                 "" => String::new(),
                 fragment => format!("  as a thread holds `{fragment}`{pairs}"),

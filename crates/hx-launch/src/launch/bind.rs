@@ -344,7 +344,11 @@ fn row_major(extents: &[i64]) -> Vec<i64> {
 
 /// Returns the element type that a parameter declares; `None` if it declares none. Fails with the name of the compile-time
 /// parameter that stands for the type, if it has no value yet.
-pub(super) fn declared_dtype(header: &Header<'_>, index: usize, args: &CtArgs) -> Result<Option<DType>, Name> {
+pub(super) fn declared_dtype(
+    header: &Header<'_>,
+    index: usize,
+    args: &CtArgs,
+) -> Result<Option<DType>, Name> {
     let ty = header.signature.params[index].ty;
     match header.names.types.get(ty) {
         Some(Resolution::DType(dtype)) => Ok(Some(*dtype)),

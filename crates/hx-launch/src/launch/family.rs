@@ -16,8 +16,8 @@ use std::rc::Rc;
 use hx_base::{codes, fnv};
 use hx_compile::{Db, Instance, Stop, instance_errors, member_args, solved, together};
 use hx_hir::{
-    Family, Item, ItemKey, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature,
-    open_orders, reached_tokens, signature_types, tune_types,
+    Family, Item, ItemKey, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature, open_orders,
+    reached_tokens, signature_types, tune_types,
 };
 use hx_host::device::{LaunchError, LaunchPlace, LaunchRequest};
 use hx_host::{HostError, Value};

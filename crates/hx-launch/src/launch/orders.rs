@@ -127,7 +127,11 @@ pub(super) fn check_inferred<'db>(
             let Some(BoundParam::Tensor(bound)) = prepared.params.get(index) else { continue };
             if !bound.tensor.lies_in(order.block.as_ref()) {
                 let error = other(&header, index, bound, order.block.as_ref());
-                let help = format!("`pack({}, {})` makes a tensor in this order", header.signature.params[index].name, header.name());
+                let help = format!(
+                    "`pack({}, {})` makes a tensor in this order",
+                    header.signature.params[index].name,
+                    header.name()
+                );
                 return Err(LaunchError::arg(prepared.sources[index], error.help(help)));
             }
         }
@@ -158,7 +162,8 @@ fn other(header: &Header<'_>, index: usize, bound: &BoundTensor, wanted: Option<
     };
     let name = &header.signature.params[index].name;
     let found = text(bound.tensor.order());
-    let message = format!("the argument for `{name}` lies {found}, and `{}` reads it {}", header.name(), text(wanted));
+    let message =
+        format!("the argument for `{name}` lies {found}, and `{}` reads it {}", header.name(), text(wanted));
     let error = HostError::new(&codes::OTHER_ORDER, message);
     match header.at_type(index, "declared here") {
         Some(label) => error.label(label),

@@ -53,9 +53,8 @@ pub(super) fn question(
 ) -> Result<OrderQuestion, Problem> {
     let mut generics = Vec::new();
     for (name, text) in fixed.iter().filter(|(_, text)| DType::parse(text).is_some()) {
-        let refuse = |reason: String| {
-            Problem::new(Class::Launch, &codes::HOST_ERROR, format!("`{name}`: {reason}"))
-        };
+        let refuse =
+            |reason: String| Problem::new(Class::Launch, &codes::HOST_ERROR, format!("`{name}`: {reason}"));
         let written: WrittenArg = text.parse().map_err(refuse)?;
         generics.push((Name::new(name), host_value(&written.resolve(db, kernel.file).map_err(refuse)?)));
     }

@@ -139,8 +139,15 @@ impl Kernel {
     fn param(&mut self, name: &str, dtype: DType, mutable: bool, shape: &[i64], stride: &[i64]) -> Memory {
         let exprs = |v: &[i64]| v.iter().map(|x| c(*x)).collect();
         let name = name.into();
-        let tensor =
-            TensorParam { name, dtype, mutable, shape: exprs(shape), stride: exprs(stride), block: None, align: 1 };
+        let tensor = TensorParam {
+            name,
+            dtype,
+            mutable,
+            shape: exprs(shape),
+            stride: exprs(stride),
+            block: None,
+            align: 1,
+        };
         self.program.params.push(Param::Tensor(tensor));
         Memory::Global(self.program.params.len() as u32 - 1)
     }

@@ -59,11 +59,11 @@ fn of_words(table: &[i64], row: &'static ConvertRow) -> Option<Conversion> {
             return None;
         }
     }
-    let sources: Vec<i64> =
-        (0..count).map(|i| i / n * n + row.source(i % n)).collect();
+    let sources: Vec<i64> = (0..count).map(|i| i / n * n + row.source(i % n)).collect();
     let place = |at: &i64| usize::try_from(*at).ok().and_then(|at| *places.get(at)?);
     let results: Vec<i64> = sources.iter().map(place).collect::<Option<_>>()?;
-    let is_word = |word: &[i64]| word[0] % each == 0 && (word[0]..).zip(word).all(|(wanted, at)| *at == wanted);
+    let is_word =
+        |word: &[i64]| word[0] % each == 0 && (word[0]..).zip(word).all(|(wanted, at)| *at == wanted);
     if !results.chunks(each as usize).all(is_word) {
         return None;
     }

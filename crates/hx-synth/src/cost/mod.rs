@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::{ConvertRow, Allocation, CopyRow, ExchangeRow, GemmRow, Space, Target};
+use hx_target::{Allocation, ConvertRow, CopyRow, ExchangeRow, GemmRow, Space, Target};
 use hx_tile::{SUM_CHUNK, Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
