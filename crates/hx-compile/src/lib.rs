@@ -15,6 +15,7 @@ mod db;
 mod diagnostics;
 mod emit;
 mod estimate;
+mod forms;
 mod instance;
 mod lines;
 mod members;
@@ -25,6 +26,7 @@ mod reorder;
 mod resources;
 mod stages;
 mod statements;
+mod stop;
 mod sync;
 #[cfg(test)]
 mod test_db;
@@ -57,8 +59,9 @@ pub use padding::{TookPart, took_part};
 pub use resources::{Registers, Resources, estimated_registers, resources};
 use stages::program_of_form;
 pub use stages::{
-    Stop, candidates, cuda_source, demands, routed_program, solved, thread_program, tile_program, violations,
+    candidates, cuda_source, demands, routed_program, solved, thread_program, tile_program, violations,
 };
+pub use stop::Stop;
 pub use sync::{hazards, protocol_verdict, store_faults, synchronization, unwritten_registers};
 pub use together::together;
 pub use unsolved::{OtherValue, conflict, other_values};

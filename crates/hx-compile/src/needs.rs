@@ -3,8 +3,6 @@
 use hx_target::Feature;
 use hx_tile::{OpId, OpKind, Origin, SyncOp, TileProgram};
 
-use crate::Stop;
-
 /// An ability that a program needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
@@ -32,14 +30,14 @@ pub enum NeededAt {
 ///
 /// # Errors
 /// The abilities that it lacks, in the order of the text.
-pub(crate) fn check(program: &TileProgram) -> Result<(), Stop> {
+pub(crate) fn check(program: &TileProgram) -> Result<(), Vec<Need>> {
     let target = program.target;
     let mut lacks: Vec<Need> = needs(program).into_iter().filter(|need| !target.has(need.feature)).collect();
     // A target without roles has no registers for them either: one refusal is enough.
     if !target.has(Feature::Roles) {
         lacks.retain(|need| need.feature != Feature::RoleRegisters);
     }
-    if lacks.is_empty() { Ok(()) } else { Err(Stop::Target(lacks)) }
+    if lacks.is_empty() { Ok(()) } else { Err(lacks) }
 }
 
 fn needs(program: &TileProgram) -> Vec<Need> {

@@ -14,9 +14,9 @@ use hx_synth::Solved;
 use hx_target::Target;
 use hx_tile::ParamId;
 
+use crate::forms::best_forms;
 use crate::instance::Form;
 use crate::needs;
-use crate::stages::best_forms;
 use crate::{Db, Instance};
 
 /// An order that the compiler inferred.

@@ -4,38 +4,18 @@ use std::sync::Arc;
 
 use hx_codegen::{CudaSource, Lines};
 use hx_hir::Sound;
-use hx_lower::{Forms, Loads, LowerError, Lowered, Rings};
+use hx_lower::{Forms, LowerError, Lowered, Rings};
 use hx_synth::{Failure, Solved};
 use hx_thread::ThreadProgram;
-use hx_tile::{Demand, OpId};
+use hx_tile::Demand;
 use hx_verify::Violation;
 
+use crate::forms::{Chosen, best_forms};
 use crate::instance::Form;
-use crate::needs::{self, Need};
+use crate::needs;
 use crate::orders::with_orders;
+use crate::stop::Stop;
 use crate::{Db, Instance, lines};
-
-/// The reason why an instance does not get past a stage.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stop {
-    /// The kernel has errors, or something that it uses has errors: [`hx_hir::reached_errors()`].
-    Unsound,
-    /// The kernel has no tile program. There is at least one reason.
-    Program(Vec<LowerError>),
-    /// The architecture lacks abilities that the kernel needs. There is at least one.
-    Target(Vec<Need>),
-    /// No layouts or no instructions exist for the kernel.
-    Layouts(Failure),
-    /// The compiler broke one of its own rules.
-    Internal {
-        /// The stage of the compiler.
-        stage: &'static str,
-        /// The operation at which it happened, if it was at one.
-        op: Option<OpId>,
-        /// The message of the stage.
-        message: String,
-    },
-}
 
 /// Returns the tile program of an instance: operations on typed tensors, without layouts.
 ///
@@ -63,56 +43,6 @@ pub(crate) fn written_form<'db>(db: &'db dyn Db, form: Form<'db>) -> &'db Result
 /// loop, or no solution.
 pub(crate) fn offered<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<&'db Chosen> {
     of_form::offered(db, instance.form(db)).as_ref()
-}
-
-/// The tile program of a form, and its solution if choosing the form of its loads took one.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Chosen {
-    pub(crate) lowered: Lowered,
-    pub(crate) solved: Option<Solved>,
-}
-
-/// Lowers a kernel with the best forms of its loads. A ring gets the first form of [`Rings`] that the target and the solver have. Other loads
-/// that only products read are staged if the solution is then estimated to take fewer cycles, or if only then there is one.
-///
-/// # Errors
-/// Returns the errors of `lower` as they are.
-pub(crate) fn best_forms(
-    lower: &dyn Fn(Forms) -> Result<Lowered, Vec<LowerError>>,
-    poll: &dyn Fn() -> bool,
-) -> Result<Chosen, Vec<LowerError>> {
-    let plain = lower(Forms::PLAIN)?;
-    let solve = |lowered: &Lowered| {
-        needs::check(&lowered.program).ok()?;
-        hx_synth::solve(&lowered.program, poll).ok()
-    };
-    let mut rings = Rings::Groups;
-    let mut direct = Chosen { lowered: plain, solved: None };
-    if direct.lowered.sources.rings {
-        let mut tried: Option<Lowered> = None;
-        for form in [Rings::InFlight, Rings::Signalled] {
-            let lowered = lower(Forms { rings: form, ..Forms::PLAIN })?;
-            if tried.as_ref().is_some_and(|tried| tried.program == lowered.program) {
-                continue;
-            }
-            if let Some(solved) = solve(&lowered) {
-                (rings, direct) = (form, Chosen { lowered, solved: Some(solved) });
-                break;
-            }
-            tried = Some(lowered);
-        }
-    }
-    if !direct.lowered.sources.stageable {
-        return Ok(direct);
-    }
-    let lowered = lower(Forms { loads: Loads::Staged, rings, offers: false })?;
-    let staged = solve(&lowered);
-    direct.solved = direct.solved.take().or_else(|| solve(&direct.lowered));
-    let cycles = |solved: &Solved| hx_synth::compared(&solved.program, &solved.solution);
-    let is_better = staged
-        .as_ref()
-        .is_some_and(|staged| direct.solved.as_ref().is_none_or(|direct| cycles(staged) < cycles(direct)));
-    Ok(if is_better { Chosen { lowered, solved: staged } } else { direct })
 }
 
 mod of_form {
@@ -191,7 +121,7 @@ pub fn solved<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solved, S
         return Ok(solved.clone());
     }
     let lowered = &chosen.lowered;
-    needs::check(&lowered.program)?;
+    needs::check(&lowered.program).map_err(Stop::Target)?;
     // A cancelled query unwinds at the poll, so the solver never sees a request to stop.
     let poll = || {
         db.unwind_if_revision_cancelled();
@@ -222,7 +152,7 @@ pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<L
 #[salsa::tracked]
 pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solved>, Stop> {
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
-    needs::check(&lowered.program)?;
+    needs::check(&lowered.program).map_err(Stop::Target)?;
     let poll = || {
         db.unwind_if_revision_cancelled();
         false

@@ -7,6 +7,7 @@ mod docs;
 mod family;
 mod launches;
 mod listing;
+mod orders;
 mod prints;
 mod properties;
 mod reports;

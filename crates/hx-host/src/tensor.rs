@@ -5,6 +5,7 @@
 //! [`Dense`] numbers instead.
 
 mod described;
+mod order;
 
 use std::sync::Arc;
 
@@ -14,7 +15,6 @@ use hx_layout::Layout;
 use crate::buffer::{Buffer, Life};
 use crate::dense::{Dense, Numbers, element_count, for_each_offset, row_major, show_shape, stored_count};
 use crate::error::{HostError, HostResult};
-use crate::pack::is_same_order;
 use crate::recipe::Recipe;
 use crate::stretch::{for_each, map};
 
@@ -295,27 +295,6 @@ impl Tensor {
     /// Returns the distance between neighbours in each dimension, in elements of the buffer.
     pub fn strides(&self) -> &[usize] {
         &self.strides
-    }
-
-    /// Returns the block in which `pack` laid out the elements; `None` for a tensor in the order of its strides. Views of a packed tensor
-    /// have none.
-    pub fn order(&self) -> Option<&Layout> {
-        self.order.as_deref()
-    }
-
-    /// Reports whether the elements lie in these blocks, or in row-major order for `None`.
-    pub fn lies_in(&self, block: Option<&Layout>) -> bool {
-        match (self.order(), block) {
-            (None, None) => true,
-            (Some(order), Some(block)) => is_same_order(order, block),
-            (None, Some(_)) | (Some(_), None) => false,
-        }
-    }
-
-    /// Returns the tensor with its elements declared to lie in blocks of this layout.
-    #[must_use]
-    pub fn in_order(self, block: &Layout) -> Tensor {
-        Tensor { order: Some(Arc::new(block.clone())), ..self }
     }
 
     /// Returns the position of the first element in the buffer, in elements.

@@ -10,10 +10,10 @@ use hx_target::Target;
 use rayon::prelude::*;
 
 use super::{Candidate, Reason, Shape};
+use crate::forms::best_forms;
 use crate::instance::Form;
 use crate::needs;
 use crate::orders::with_orders;
-use crate::stages::best_forms;
 use crate::{Db, Instance, instance_errors};
 
 /// The number of combinations whose programs are held at the same time.
