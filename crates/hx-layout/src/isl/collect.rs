@@ -24,6 +24,8 @@ pub(super) fn relation_of(space: &Space, points: Vec<Vec<i64>>) -> Result<Relati
     let mut formulas = Vec::new();
     if points.is_empty() {
         formulas.push("false".to_string());
+    } else if run(&points) == points.len() {
+        formulas.push(run_formula(&names, &count, &points)?);
     } else if let Some(formula) = whole(&names, &count, &points) {
         formulas.push(formula);
     } else {
