@@ -19,6 +19,7 @@ use crate::{
 };
 
 pub use functions::{FUNCTIONS, Function};
+pub(crate) use read::UNKNOWN;
 pub use read::{eval_expr, sides};
 pub use values::{apply, call, compose, equal, layout};
 

@@ -8,6 +8,9 @@ use crate::LayoutError;
 use crate::isl::Relation;
 use crate::parse::Cursor;
 
+/// The end of the message about a name without a value.
+pub(crate) const UNKNOWN: &str = " is not known";
+
 /// The deepest nesting that is read.
 const MAX_DEPTH: usize = 64;
 
@@ -209,7 +212,7 @@ impl<'a> Reader<'a> {
             }
             return self.placed(start, call(word, &args));
         }
-        Err(ExprError::new(name, format!("`{word}` is not known")))
+        Err(ExprError::new(name, format!("`{word}`{UNKNOWN}")))
     }
 
     fn arguments(&mut self) -> Result<Vec<Value>, ExprError> {

@@ -13,5 +13,6 @@ mod laws;
 mod original;
 mod relations;
 mod robust;
+mod scratch;
 mod swizzled;
 mod vectors;
