@@ -261,7 +261,9 @@ impl<'db> Lowering<'db> {
             {
                 Ok(Value::Layout(SymLayout { swizzle: *swizzle, ..layout.clone() }))
             }
-            (BinaryOp::Compose, Value::Layout(x), Value::Layout(y)) => self.compose(id, x, y),
+            (BinaryOp::Compose, Value::Layout(_) | Value::Swizzle(_), Value::Layout(_)) => {
+                self.compose(id, &a, &b)
+            }
             (BinaryOp::Compose, ..) => self.no_operation(id, "∘", &a, &b),
             (BinaryOp::Arith(op), Value::Int(a), Value::Int(b)) => match bit_op(op) {
                 Some(op) => self.int_bits(id, op, a, b),
@@ -427,21 +429,6 @@ impl<'db> Lowering<'db> {
                 );
                 self.fail(&codes::LAYOUT_ALGEBRA, id, message)
             }
-        }
-    }
-
-    /// Evaluates `x ∘ y` for layouts whose integers are known.
-    fn compose(&mut self, id: ExprId, x: &SymLayout, y: &SymLayout) -> Lower<Value> {
-        let (Some(outer), Some(inner)) = (x.to_layout(), y.to_layout()) else {
-            return self.fail(
-                &codes::NOT_CONSTANT,
-                id,
-                "only layouts of known integers without swizzles compose",
-            );
-        };
-        match outer.compose(&inner) {
-            Ok(layout) => Ok(Value::Layout(SymLayout::from_layout(&layout))),
-            Err(error) => self.fail(&codes::LAYOUT_ALGEBRA, id, error.to_string()),
         }
     }
 

@@ -216,6 +216,8 @@ super::families! {
         Coalesce: "coalesce", [required("l"), optional("by")], "The same function in fewer modes.";
         Divide: "divide", [required("l"), required("tiler")], "A layout divided by a tiler: tile and rest.";
         Product: "product", [required("l"), required("by")], "A layout repeated by another.";
+        TileToShape: "tile_to_shape", [required("l"), required("shape"), optional("order")],
+            "A layout repeated to a shape, along the modes in this order.";
         Swizzle: "swizzle", [], "`swizzle<bits, base, shift>`: exclusive or of address bits.";
         Size: "size", [required("l")], "The number of elements of a layout or tensor.";
         Cosize: "cosize", [required("l")], "One more than the largest index of a layout.";
@@ -264,6 +266,10 @@ super::families! {
         Linear: "linear", [required("l"), optional("outs")],
             "A layout as a linear map of bits, or the linear map of these bases and outputs.";
         ToLayout: "to_layout", [required("l")], "A linear map of bits, or a relation, as a layout.";
+        Domain: "domain", [required("r")], "The set of the coordinates of a relation or layout.";
+        Image: "image", [required("r")], "The set of the values of a relation or layout.";
+        Union: "union", BINARY, "The points of either of two relations.";
+        Intersection: "intersection", BINARY, "The points that two relations share.";
         Isl: "isl", [required("l")], "A layout as a relation in the notation of isl.";
         FromIsl: "from_isl", [required("text")],
             "The relation that a text in the notation of isl describes.";

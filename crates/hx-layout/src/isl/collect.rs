@@ -92,13 +92,26 @@ fn run_formula(names: &[String], count: &str, points: &[Vec<i64>]) -> Result<Str
     if let ([name], [1]) = (names, step.as_slice()) {
         return Ok(format!("{} <= {name} <= {}", first[0], last[0]));
     }
-    let clauses = names.iter().zip(first).zip(&step).map(|((name, at), step)| match step {
-        0 => format!("{name} = {at}"),
-        _ => format!("{name} = {at} + {step}*{count}"),
-    });
+    let clauses = names.iter().zip(first).zip(&step);
+    let clauses = clauses.map(|((name, at), step)| format!("{name} = {}", steps(*at, *step, count)));
     let clauses = clauses.collect::<Vec<_>>().join(" and ");
     Ok(match points.len() {
         1 => clauses,
         length => format!("exists ({count} : 0 <= {count} < {length} and {clauses})"),
     })
+}
+
+/// Writes `at + step*count` with as few signs as it needs.
+fn steps(at: i64, step: i64, count: &str) -> String {
+    let multiple = match step.unsigned_abs() {
+        0 => return at.to_string(),
+        1 => count.to_string(),
+        size => format!("{size}*{count}"),
+    };
+    match (at, step < 0) {
+        (0, false) => multiple,
+        (0, true) => format!("-{multiple}"),
+        (_, false) => format!("{at} + {multiple}"),
+        (_, true) => format!("{at} - {multiple}"),
+    }
 }
