@@ -8,11 +8,13 @@
 
 mod core;
 mod drawings;
+mod drawn;
+mod evaluator;
 mod expressions;
+mod further;
 mod laws;
 mod original;
 mod relations;
 mod robust;
-mod scratch;
 mod swizzled;
 mod vectors;
