@@ -3,7 +3,6 @@
 use hx_base::codes;
 use hx_hir::{ExprId, LayoutFn};
 use hx_index::Expr;
-use hx_layout::Layout;
 use hx_layout::expr::{self as algebra, Value as Algebra};
 
 use crate::builtin_call::BuiltinCall;
@@ -14,7 +13,6 @@ use crate::value::{SymLayout, Value};
 impl Lowering<'_> {
     /// Lowers a call of a function of layouts.
     pub(crate) fn layout_fn(&mut self, function: LayoutFn, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
-        let id = call.id;
         match function {
             LayoutFn::Size => {
                 let [x] = self.first(call)?;
@@ -121,36 +119,25 @@ impl Lowering<'_> {
                 Ok(Value::Int(product.simplify(&self.facts)))
             }
             Value::Lazy(lazy) => Ok(Value::Int(Expr::constant(lazy.shape.iter().product()))),
-            other => self.measured(x, &other, LayoutFn::Size, Layout::size),
+            other => self.measured(x, &other, LayoutFn::Size),
         }
     }
 
     /// Evaluates `cosize(l)`: the number of places that a layout spans, one more than its largest index.
     fn cosize(&mut self, x: ExprId) -> Lower<Value> {
         let value = self.eval(x)?;
-        self.measured(x, &value, LayoutFn::Cosize, Layout::cosize)
+        self.measured(x, &value, LayoutFn::Cosize)
     }
 
-    fn measured(
-        &mut self,
-        x: ExprId,
-        value: &Value,
-        function: LayoutFn,
-        measure: fn(&Layout) -> i64,
-    ) -> Lower<Value> {
-        match value {
-            Value::Layout(layout) => match layout.to_layout() {
-                Some(l) => Ok(Value::Int(Expr::constant(measure(&l)))),
-                None => self.fail(
-                    &codes::NOT_CONSTANT,
-                    x,
-                    "expected a layout of known integers without a swizzle",
-                ),
-            },
-            other => {
-                let message = format!("expected a layout for `{}`, found {}", function.name(), other.what());
-                self.fail(&codes::TYPE_MISMATCH, x, message)
-            }
+    fn measured(&mut self, x: ExprId, value: &Value, function: LayoutFn) -> Lower<Value> {
+        if !matches!(value, Value::Layout(_)) {
+            let message = format!("expected a layout for `{}`, found {}", function.name(), value.what());
+            return self.fail(&codes::TYPE_MISMATCH, x, message);
+        }
+        let layout = self.argument(x, value)?;
+        match algebra::call(function.name(), &[layout]) {
+            Ok(Algebra::Int(measure)) => Ok(Value::Int(Expr::constant(measure))),
+            made => self.made(x, made),
         }
     }
 }
