@@ -435,11 +435,11 @@ impl<'db> Lowering<'db> {
     fn layout(&mut self, id: ExprId, shape: ExprId, stride: ExprId) -> Lower<Value> {
         let (shape, stride) = (self.expr_tuple(shape)?, self.expr_tuple(stride)?);
         if !shape.congruent(&stride) {
-            return self.fail(
-                &codes::LAYOUT_ALGEBRA,
-                id,
-                "the shape and the stride of a layout nest differently",
+            let message = "the shape and the stride of a layout nest differently";
+            let error = self.error(&codes::LAYOUT_ALGEBRA, id, message.to_owned()).help(
+                "write one integer as the stride of each integer of the shape; for values with several coordinates, write one layout for each coordinate",
             );
+            return Err(self.report(error));
         }
         Ok(Value::Layout(SymLayout { shape, stride, swizzle: hx_layout::Swizzle::identity() }))
     }

@@ -188,7 +188,7 @@ fn after_swizzle(layout: Layout, swizzle: Swizzle) -> Value {
 }
 
 /// Applies a layout, swizzle or relation to a coordinate. Returns an index, or a tuple for a linear layout and for a relation
-/// with several outputs. If `_` occurs in the coordinate of a plain layout, returns the kept modes and their offset.
+/// with several outputs. If `_` occurs in the coordinate of a layout, returns the kept modes and their offset.
 pub(super) fn apply(function: &Value, args: &[Value]) -> Result<Value, Fault> {
     let coord = match args {
         [one] => one.clone(),
@@ -199,10 +199,10 @@ pub(super) fn apply(function: &Value, args: &[Value]) -> Result<Value, Fault> {
             Ok(tuple) => Ok(Value::Int(layout.layout.eval_coord(&tuple)?)),
             Err(_) => slice(function, &coord),
         },
-        Value::Composed(composed) => {
-            let c = composed.layout.shape().coord_to_index(&coord.tuple()?)?;
-            Ok(Value::Int(composed.try_eval(c)?))
-        }
+        Value::Composed(composed) => match coord.tuple() {
+            Ok(tuple) => Ok(Value::Int(composed.try_eval(composed.layout.shape().coord_to_index(&tuple)?)?)),
+            Err(_) => slice(function, &coord),
+        },
         Value::Swizzle(swizzle) => Ok(Value::Int(swizzle.apply(coord.int()?))),
         Value::AfterSwizzle(after) => Ok(Value::Int(after.try_eval(coord.int()?)?)),
         Value::Relation(relation) => value_at(relation, &coord.tuple()?.leaves()),

@@ -3,7 +3,7 @@
 //! Any tool that knows isl reads the text that `write` writes. It uses quasi-affine arithmetic only: sums, multiples, `floor` of
 //! a division by a number, and `mod` by a number. `read` reads that text and the forms that isl prints, `list` enumerates the
 //! points of a bounded relation, and `recover` finds the layout whose relation it is. `operations` has the algebra of relations,
-//! and `collect` writes listed points as a relation again. None of them replaces isl: what formulas alone do not decide, they
+//! `simplify` shortens its results, and `collect` writes listed points as a relation again. None of them replaces isl: what formulas alone do not decide, they
 //! answer for finite relations by enumeration.
 
 mod collect;
@@ -12,6 +12,7 @@ mod operations;
 mod read;
 mod recover;
 mod relation;
+mod simplify;
 mod write;
 
 pub use list::Points;

@@ -69,7 +69,7 @@ impl Relation {
             return undefined("a set has no domain: it has no `->`".to_string());
         };
         // The outputs follow the inputs, so they become the first variables of `exists`.
-        let part = |part: &Part| Part { inputs: None, dims: inputs, ..part.clone() };
+        let part = |part: &Part| Part { inputs: None, dims: inputs, ..part.clone() }.simplified();
         let space = Space { names: self.space.names[..inputs].to_vec(), inputs: None };
         Ok(Relation { space, parts: self.parts.iter().map(part).collect() })
     }
@@ -229,7 +229,7 @@ impl Part {
         names.extend_from_slice(&self.names[inputs..]);
         names.extend_from_slice(&second.names[second.dims..]);
         let atoms = self.renamed(&first).chain(second.renamed(&last)).collect();
-        Part { names, inputs: self.inputs, dims, atoms }
+        Part { names, inputs: self.inputs, dims, atoms }.simplified()
     }
 
     /// Returns the points of both parts, which have the same dimensions.
@@ -238,7 +238,7 @@ impl Part {
         let moved = |v: usize| if v < self.dims { v } else { v + own };
         let names = self.names.iter().chain(&other.names[other.dims..]).cloned().collect();
         let atoms = self.atoms.iter().cloned().chain(other.renamed(&moved)).collect();
-        Part { names, inputs: self.inputs, dims: self.dims, atoms }
+        Part { names, inputs: self.inputs, dims: self.dims, atoms }.simplified()
     }
 }
 

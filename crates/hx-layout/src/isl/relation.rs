@@ -174,7 +174,7 @@ impl Term {
         }
     }
 
-    fn uses(&self, v: usize) -> bool {
+    pub(super) fn uses(&self, v: usize) -> bool {
         match self {
             Term::Number(_) => false,
             Term::Variable(w) => v == *w,

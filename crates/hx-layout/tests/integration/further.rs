@@ -48,7 +48,7 @@ fn table(bits: Bits, offset: i64, modes: &[(i64, i64)]) -> Table {
     strided(modes).into_iter().map(|v| swizzled(bits, v + offset)).collect()
 }
 
-/// 16 expressions: the value at tile `x` and rest `y` is that of the layout at `t(x) + rest(y)`.
+/// 19 expressions: the value at tile `x` and rest `y` is that of the layout at `t(x) + rest(y)`.
 #[test]
 fn divides_of_swizzled_layouts() {
     for &(a, bits, offset, modes) in SWIZZLED {
@@ -74,6 +74,14 @@ fn divides_of_swizzled_layouts() {
         }
         same_modes(&format!("zipped_divide({a}, <2, 2:2>)"), &zipped, &[4, size / 4]);
     }
+    // A slice: column 3, and every row.
+    let whole = table((3, 3, 3), 0, &[(8, 64), (64, 1)]);
+    same_modes("slice(swizzle<3,3,3> ∘ (8,64):(64,1), (_, 3))", &whole[24..32], &[8]);
+    same_modes(
+        "a = swizzle<3,3,3> ∘ (8,64):(64,1); a(3, _)",
+        &whole.chunks(8).map(|c| c[3]).collect::<Table>(),
+        &[64],
+    );
     same_modes(
         "tiled_divide(swizzle<2,1,3> ∘ (8,8):(8,1), <2, 8>)",
         &answer("zipped_divide(swizzle<2,1,3> ∘ (8,8):(8,1), <2, 8>)").expect("zipped").table,

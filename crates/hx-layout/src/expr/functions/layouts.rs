@@ -159,8 +159,15 @@ pub(super) fn tile_to_shape(args: &[Value]) -> Result<Value, Fault> {
     composed(a, |a| a.tile_to_shape(&shape, order.as_ref()))
 }
 
+/// Returns the kept modes and their offset. A swizzle acts on the sum, so after one the offset stays between the two.
 pub(super) fn slice(a: &Value, coord: &Value) -> Result<Value, Fault> {
-    let (kept, offset) = a.layout()?.slice(&coord.coord()?)?;
+    let coord = coord.coord()?;
+    if let Value::Composed(composed) = a {
+        let (layout, start) = composed.layout.slice(&coord)?;
+        let offset = composed.offset.checked_add(start).ok_or(LayoutError::Overflow("the offset"))?;
+        return Ok(from_composed(ComposedLayout { layout, offset, ..composed.clone() }));
+    }
+    let (kept, offset) = a.layout()?.slice(&coord)?;
     let name = |text: &str| Some(text.to_string());
     Ok(Value::List(vec![(name("layout"), Value::Layout(kept)), (name("offset"), Value::Int(offset))]))
 }
