@@ -132,7 +132,7 @@ fn swizzled_layouts_are_tiled_and_relations_composed() {
         expect![[r#"
             swizzle<3, 3, 3> ∘ (16,(64,2)):(64,(1,1024)) swizzle<3, 3, 3> ∘ ((8,2),(64,2)):((64,1024),(1,512))
             swizzle<3, 3, 3> ∘ (8,64):(64,1) swizzle<3, 3, 3> ∘ ((8,2),(64,2)):((64,512),(1,1024)) swizzle<3, 4, 3> ∘ (8,128):(128,1) (8, 64)
-            { [c] -> [i] : exists (v2 : v2 = 2*c and 0 <= c < 8 and i = 2*v2 and 0 <= v2 < 8) } { [i] : exists (c, v2 : 0 <= c < 4 and v2 = c and i = 2*v2 and 0 <= v2 < 8) } { [i] : exists (k : 0 <= k < 5 and i = 1 + 2*k) } true 8
+            { [c] -> [i] : 0 <= c < 8 and i = 2*(2*c) and 0 <= 2*c < 8 } { [i] : exists (c : 0 <= c < 4 and i = 2*c and 0 <= c < 8) } { [i] : exists (k : 0 <= k < 5 and i = 1 + 2*k) } true 8
             true true { [c] -> [i] : i = 2*c and 0 <= c < 8 and 0 <= c < 8 and i = 3*c } { [i] -> [c] : i = 2*c and 0 <= c < 8 }
             linear((m0: [1, 2, 4]), (index: 8)) ((8,4),(2,4)):((4,64),(32,1))
         "#]],
