@@ -5,7 +5,7 @@
 
 use super::collect::relation_of;
 use super::list::Points;
-use super::relation::{Part, Relation, RelationError, Space};
+use super::relation::{Part, Relation, RelationError, Space, list};
 
 /// The largest number of parts of a union that an operation makes.
 const MAX_PARTS: usize = 256;
@@ -309,13 +309,5 @@ fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
         _ => format!("{count} {noun}s"),
-    }
-}
-
-/// Writes one number alone, more in parentheses.
-pub(super) fn list(values: &[i64]) -> String {
-    match values {
-        [only] => only.to_string(),
-        _ => format!("({})", values.iter().map(i64::to_string).collect::<Vec<_>>().join(",")),
     }
 }

@@ -4,8 +4,7 @@
 //! one layout with the fewest modes, which follows from the values themselves. A swizzle is found by trying: undone by the right
 //! swizzle, the values are those of a layout.
 
-use super::operations::list;
-use super::relation::{Relation, RelationError};
+use super::relation::{Relation, RelationError, list};
 use crate::layout::Mode;
 use crate::linear::{InDim, OutDim};
 use crate::{ComposedLayout, Layout, LinearLayout, Swizzle};

@@ -234,6 +234,14 @@ impl Term {
     }
 }
 
+/// Writes one number alone, more in parentheses.
+pub(super) fn list(values: &[i64]) -> String {
+    match values {
+        [only] => only.to_string(),
+        _ => format!("({})", values.iter().map(i64::to_string).collect::<Vec<_>>().join(",")),
+    }
+}
+
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

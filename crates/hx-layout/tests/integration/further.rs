@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use expect_test::expect;
 use hx_layout::eval_expr;
 
 use crate::evaluator::{
@@ -36,8 +37,10 @@ fn fails(expression: &str, reason: &str) {
     assert!(error.contains(reason), "{expression}: {error}");
 }
 
-/// Swizzled layouts, each with its swizzle, offset and modes.
-const SWIZZLED: &[(&str, Bits, i64, &[(i64, i64)])] = &[
+/// The text of a swizzled layout, with its swizzle, offset and modes.
+type Swizzled = (&'static str, Bits, i64, &'static [(i64, i64)]);
+
+const SWIZZLED: &[Swizzled] = &[
     ("swizzle<3,3,3> ∘ (8,64):(64,1)", (3, 3, 3), 0, &[(8, 64), (64, 1)]),
     ("swizzle<2,1,3> ∘ (8,8):(8,1)", (2, 1, 3), 0, &[(8, 8), (8, 1)]),
     ("swizzle<2,0,-3> ∘ (16,4):(1,16)", (2, 0, -3), 0, &[(16, 1), (4, 16)]),
@@ -400,4 +403,58 @@ fn inverses_keep_the_profile() {
     same_modes("inverse((32,8):(1,32))", &(0..256).collect::<Table>(), &[32, 8]);
     // The rows of the inverse would have 8 coordinates, which 4 rows do not hold: the inverse is flat.
     same_modes("inverse((4,8):(8,1))", &(0..32).map(|i| i / 8 + 4 * (i % 8)).collect::<Table>(), &[8, 4]);
+}
+
+/// The expressions that the papers use, as text.
+#[test]
+fn expressions_of_the_papers() {
+    let expressions = [
+        "divide(swizzle<3,3,3> ∘ (64,64):(64,1), (8, 16))",
+        "zipped_divide(swizzle<3,3,3> ∘ (64,64):(64,1), <8, 16>)",
+        "product(swizzle<3,3,3> ∘ (8,64):(64,1), 6)",
+        "blocked_product(swizzle<3,3,3> ∘ (8,64):(64,1), (2,2):(1,2))",
+        "tile_to_shape(swizzle<3,3,3> ∘ (8,64):(64,1), (64,128))",
+        "recast(swizzle<3,3,3> ∘ (8,64):(64,1), 16, 8)",
+        "upcast(swizzle<3,3,3> ∘ (8,64):(64,1), 8)",
+        "downcast(swizzle<3,3,3> ∘ (8,64):(64,1), 4)",
+        "{ [c] -> [i = 2c] : 0 <= c < 8 } ∘ { [x] -> [y = x + 1] : 0 <= x < 5 }",
+        "compose({ [c] -> [i = 2c] : 0 <= c < 64 }, 8:2)",
+        "complement({ [c] -> [i = 2c] : 0 <= c < 4 }, 12)",
+        "right_inverse({ [c] -> [i = c mod 4] : 0 <= c < 8 })",
+        "is_injective({ [c] -> [i = c mod 4] : 0 <= c < 8 })",
+        "size({ [c] -> [i = c mod 4] : 0 <= c < 8 })",
+        "image({ [c] -> [i = 2c] : 0 <= c < 8 })",
+        "domain({ [c] -> [i = 2c] : 0 <= c < 8 })",
+        "range(4:3)",
+        "{ [c] -> [i = 2c] : 0 <= c < 8 } + { [c] -> [i = 3c] : 0 <= c < 8 }",
+        "{ [c] -> [i = 2c] : 0 <= c < 8 } ∩ { [c] -> [i = 3c] : 0 <= c < 8 }",
+        "linear(8:1) ∘ linear(8:1)",
+        "linear({ [c] -> [i] : i = c and 0 <= c < 16 }) == linear(16:1)",
+    ];
+    let says =
+        |expression: &&str| eval_expr(expression).map_or_else(|error| error.to_string(), |v| v.to_string());
+    let answers: Vec<String> = expressions.iter().map(says).collect();
+    expect![[r#"
+        swizzle<3, 3, 3> ∘ ((8,8),(16,4)):((64,512),(1,16))
+        swizzle<3, 3, 3> ∘ ((8,16),(8,4)):((64,1),(512,16))
+        swizzle<3, 3, 3> ∘ ((8,64),6):((64,1),512)
+        swizzle<3, 3, 3> ∘ ((8,2),(64,2)):((64,512),(1,1024))
+        swizzle<3, 3, 3> ∘ (64,(64,2)):(64,(1,4096))
+        swizzle<3, 4, 3> ∘ (8,128):(128,1)
+        swizzle<3, 0, 3> ∘ (8,8):(8,1)
+        swizzle<3, 5, 3> ∘ (8,256):(256,1)
+        { [x] -> [i] : 0 <= x < 5 and i = 2*(x + 1) and 0 <= x + 1 < 8 }
+        { [c] -> [i] : 0 <= c < 8 and i = 2*(2*c) and 0 <= 2*c < 64 }
+        { [i] : exists (k : 0 <= k < 4 and i = 1 + 2*k); [i] : 8 <= i <= 11 }
+        { [i] -> [c] : exists (k : 0 <= k < 4 and i = k and c = k) }
+        false
+        8
+        { [i] : exists (c : i = 2*c and 0 <= c < 8) }
+        { [c] : 0 <= c < 8 }
+        { [i] : exists (c : 0 <= c < 4 and i = 3*c) }
+        { [c] -> [i] : i = 2*c and 0 <= c < 8; [c] -> [i] : i = 3*c and 0 <= c < 8 }
+        { [c] -> [i] : i = 2*c and 0 <= c < 8 and i = 3*c and 0 <= c < 8 }
+        linear((m0: [1, 2, 4]), (index: 8))
+        true
+    "#]].assert_eq(&(answers.join("\n") + "\n"));
 }

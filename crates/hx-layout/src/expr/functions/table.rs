@@ -64,7 +64,7 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "complement",
-        doc: "The layout of the indices that `l` leaves out.",
+        doc: "The layout of the indices that `l` leaves out; of a relation, the set of the values that it does not take.",
         does: All(complement),
     },
     Function { name: "compose", doc: "The layout `a ∘ b`.", does: Two(compose) },
@@ -127,7 +127,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function { name: "inverse", doc: "The inverse of a layout.", does: One(inverse) },
     Function {
         name: "is_injective",
-        doc: "Whether a layout takes no two coordinates to one index.",
+        doc: "Whether a layout or relation takes no two coordinates to one index.",
         does: One(is_injective),
     },
     Function { name: "isl", doc: "A layout as a relation in the notation of isl.", does: One(relation) },
@@ -191,7 +191,11 @@ pub const FUNCTIONS: &[Function] = &[
         doc: "The extents of a layout.",
         does: One(|a| Ok(Value::from_tuple(unswizzled(a)?.shape()))),
     },
-    Function { name: "size", doc: "The number of elements of a layout or tensor.", does: One(size) },
+    Function {
+        name: "size",
+        doc: "The number of elements of a layout or tensor, or of points of a relation.",
+        does: One(size),
+    },
     Function {
         name: "slice",
         doc: "A layout at a coordinate in which `_` keeps a mode, and the offset of the rest.",
