@@ -12,8 +12,13 @@ pub enum LayoutError {
     /// Shape and stride differ in structure.
     #[error("shape `{shape}` and stride `{stride}` differ in structure")]
     NotCongruent { shape: IntTuple, stride: IntTuple },
+    /// A stride has a tuple where the shape has an integer, as strides of coordinates do.
+    #[error(
+        "stride `{stride}` has a tuple where shape `{shape}` has an integer, and a layout has one integer a mode: for values with several coordinates, write one layout for each coordinate, or a relation such as `{{ [i, j] -> [i, j] : 0 <= i < 4 and 0 <= j < 8 }}`"
+    )]
+    CoordinateStride { shape: IntTuple, stride: IntTuple },
     /// An extent below 1.
-    #[error("extent {0} is less than 1")]
+    #[error("extent {0} is less than 1: a layout has at least one coordinate")]
     Extent(i64),
     /// A tuple without entries.
     #[error("a tuple needs at least one entry")]
@@ -42,6 +47,11 @@ pub enum LayoutError {
     /// No layout that follows the modes inverts the layout.
     #[error("`{layout}` has no left inverse that follows its modes: {why}")]
     NoInverse { layout: Layout, why: String },
+    /// The layout has no inverse, because its values are not the integers below its size.
+    #[error(
+        "`{layout}` is not a permutation of 0..{size}: it reaches 0..{reach}; `right_inverse` or `left_inverse` may do"
+    )]
+    NotAPermutation { layout: Layout, size: i64, reach: i64 },
     /// The operation is defined only for layouts whose values begin at 0.
     #[error("{what} is defined for layouts without an offset, and `{layout}` has the offset {offset}")]
     Offset { what: &'static str, layout: String, offset: i64 },
@@ -57,6 +67,19 @@ pub enum LayoutError {
     /// The strides do not allow another element width.
     #[error("`{layout}` cannot be read in units of {factor} elements: {why}")]
     Recast { layout: Layout, factor: i64, why: String },
+    /// The copies of a swizzled layout do not begin at multiples of the swizzle's period.
+    #[error(
+        "`{layout}` cannot be repeated: its copies `{copies}` do not begin at multiples of {period}, and the swizzle moves with a copy only then; to swizzle the whole product, apply `{swizzle}` to the product of `{inner}`"
+    )]
+    SwizzledCopies { layout: String, inner: Box<Layout>, swizzle: String, copies: Box<Layout>, period: i64 },
+    /// No swizzle acts on units of that many elements as this one acts on elements.
+    #[error("`{layout}` cannot be read in elements of another width: {why}")]
+    SwizzledRecast { layout: String, why: String },
+    /// A tile does not divide the shape that it is to fill.
+    #[error(
+        "`{layout}` does not tile the shape `{shape}`: mode {mode} of the tile has {tile} coordinates, which do not divide {whole}"
+    )]
+    Tile { layout: Layout, shape: IntTuple, mode: usize, tile: i64, whole: i64 },
     /// Swizzle parameters outside their range.
     #[error(
         "`Sw<{bits},{base},{shift}>` needs the size of its shift to be at least its number of bits, and all bits below 63"

@@ -30,7 +30,10 @@ impl Layout {
     /// If the structures differ, a tuple is empty, an extent is below 1, or the size or span does not fit.
     pub fn new(shape: IntTuple, stride: IntTuple) -> Result<Layout, LayoutError> {
         if !shape.congruent(&stride) {
-            return Err(LayoutError::NotCongruent { shape, stride });
+            return Err(match finer_stride(&shape, &stride) {
+                true => LayoutError::CoordinateStride { shape, stride },
+                false => LayoutError::NotCongruent { shape, stride },
+            });
         }
         if has_empty(&shape) {
             return Err(LayoutError::EmptyTuple);
@@ -249,6 +252,17 @@ impl Layout {
     /// Reports whether a mode larger than 1 has a negative stride.
     pub fn has_negative_stride(&self) -> bool {
         self.leaves.iter().any(|&(s, d)| s > 1 && d < 0)
+    }
+}
+
+/// Reports whether the stride has a tuple at some integer of the shape.
+fn finer_stride(shape: &IntTuple, stride: &IntTuple) -> bool {
+    match (shape, stride) {
+        (IntTuple::Int(_), IntTuple::Tuple(_)) => true,
+        (IntTuple::Tuple(a), IntTuple::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).any(|(a, b)| finer_stride(a, b))
+        }
+        (IntTuple::Int(_) | IntTuple::Tuple(_), IntTuple::Int(_)) => false,
     }
 }
 

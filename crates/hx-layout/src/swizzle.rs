@@ -78,6 +78,13 @@ impl Swizzle {
         ((1i64 << self.bits) - 1) << (self.base + up)
     }
 
+    /// Returns the least power of two above all bits that the swizzle reads or changes; 1 for the identity. Adding a multiple of
+    /// it to an index adds the same multiple to the swizzled index.
+    pub const fn period(self) -> i64 {
+        let masks = self.source_mask() | self.target_mask();
+        1 << (i64::BITS - masks.leading_zeros())
+    }
+
     /// Returns the swizzled index. Only the masked bits count, so negative integers are treated as two's complement.
     #[inline]
     pub const fn apply(self, x: i64) -> i64 {

@@ -3,7 +3,7 @@
 use hx_base::codes;
 use hx_hir::{ExprId, LayoutFn};
 use hx_index::Expr;
-use hx_layout::{Layout, LayoutError, Tiler};
+use hx_layout::expr::{self as algebra, Value as Algebra};
 
 use crate::builtin_call::BuiltinCall;
 use crate::error::Lower;
@@ -13,7 +13,6 @@ use crate::value::{SymLayout, Value};
 impl Lowering<'_> {
     /// Lowers a call of a function of layouts.
     pub(crate) fn layout_fn(&mut self, function: LayoutFn, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
-        let id = call.id;
         match function {
             LayoutFn::Size => {
                 let [x] = self.first(call)?;
@@ -23,84 +22,92 @@ impl Lowering<'_> {
                 let [x] = self.first(call)?;
                 self.cosize(x)
             }
-            LayoutFn::Coalesce => {
+            LayoutFn::Coalesce
+            | LayoutFn::Inverse
+            | LayoutFn::RightInverse
+            | LayoutFn::LeftInverse
+            | LayoutFn::Complement => {
                 let [l] = self.first(call)?;
-                let layout = self.plain_layout(l)?;
-                self.algebra(id, Ok(layout.coalesce()))
+                self.computed(call, &[l], call.slot(1))
             }
-            LayoutFn::Inverse => {
-                let [l] = self.first(call)?;
-                self.inverse(id, l)
-            }
-            LayoutFn::RightInverse => {
-                let [l] = self.first(call)?;
-                let layout = self.plain_layout(l)?;
-                self.algebra(id, Ok(layout.right_inverse()))
-            }
-            LayoutFn::LeftInverse => {
-                let [l] = self.first(call)?;
-                let layout = self.plain_layout(l)?;
-                self.algebra(id, layout.left_inverse())
-            }
-            LayoutFn::Complement => {
-                let [l] = self.first(call)?;
-                let layout = self.plain_layout(l)?;
-                let size = call.slot(1).map(|size| self.const_int(size, "the size")).transpose()?;
-                self.algebra(id, layout.complement(size.unwrap_or(layout.cosize())))
-            }
-            LayoutFn::Compose => {
-                let (a, b) = self.two_layouts(call)?;
-                self.algebra(id, a.compose(&b))
-            }
-            LayoutFn::Divide => {
-                let (layout, by) = self.two_layouts(call)?;
-                self.algebra(id, layout.logical_divide(&Tiler::Layout(by)))
-            }
-            LayoutFn::Product => {
-                let (layout, by) = self.two_layouts(call)?;
-                self.algebra(id, layout.logical_product(&Tiler::Layout(by)))
+            LayoutFn::Compose | LayoutFn::Divide | LayoutFn::Product | LayoutFn::TileToShape => {
+                let [a, b] = self.first(call)?;
+                self.computed(call, &[a, b], call.slot(2))
             }
             // `swizzle<bits, base, shift>` is a value.
             LayoutFn::Swizzle => self.not_compiled(call),
         }
     }
 
-    fn two_layouts(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<(Layout, Layout)> {
-        let [a, b] = self.first(call)?;
-        Ok((self.plain_layout(a)?, self.plain_layout(b)?))
-    }
-
-    fn inverse(&mut self, id: ExprId, l: ExprId) -> Lower<Value> {
-        let layout = self.plain_layout(l)?;
-        let made = layout.right_inverse();
-        if made.size() != layout.size() {
-            let message = format!("`{layout}` is not a permutation of 0..{}", layout.size());
-            let error = self
-                .error(&codes::LAYOUT_ALGEBRA, id, message)
-                .help("`right_inverse` or `left_inverse` may do");
-            return Err(self.report(error));
+    /// Computes a function of the algebra of these arguments and an optional one.
+    fn computed(
+        &mut self,
+        call: &BuiltinCall<'_, '_>,
+        required: &[ExprId],
+        optional: Option<ExprId>,
+    ) -> Lower<Value> {
+        let mut args = Vec::with_capacity(required.len() + 1);
+        for &arg in required.iter().chain(&optional) {
+            let value = self.eval(arg)?.widened();
+            args.push(self.argument(arg, &value)?);
         }
-        self.algebra(id, Ok(made))
+        // An integer `n` as the first operand is the layout `n:1`.
+        if let Some(first @ Algebra::Int(_)) = args.first_mut()
+            && let Ok(layout) = algebra::layout(first, &Algebra::Int(1))
+        {
+            *first = layout;
+        }
+        self.made(call.id, algebra::call(call.name, &args))
     }
 
-    /// Evaluates a layout of known integers without a swizzle; an integer counts as a layout of one mode.
-    fn plain_layout(&mut self, id: ExprId) -> Lower<Layout> {
-        let found = match self.eval(id)?.widened() {
-            Value::Layout(layout) => layout.to_layout(),
-            Value::Int(x) => x.as_const().and_then(|x| Layout::flat(&[(x, 1)]).ok()),
+    /// Evaluates `a ∘ b` for layouts of known integers, with or without a swizzle.
+    pub(crate) fn compose(&mut self, id: ExprId, a: &Value, b: &Value) -> Lower<Value> {
+        let (a, b) = (self.argument(id, a)?, self.argument(id, b)?);
+        self.made(id, algebra::compose(&a, &b))
+    }
+
+    /// Converts a layout, a swizzle, an integer or a tuple of these to a value of the algebra. All integers must be known.
+    fn argument(&mut self, id: ExprId, value: &Value) -> Lower<Algebra> {
+        match value {
+            Value::Layout(layout) => match layout.to_composed() {
+                Ok(composed) if composed.swizzle.is_identity() => Ok(Algebra::Layout(composed.layout.into())),
+                Ok(composed) => Ok(Algebra::Composed(composed)),
+                Err((code, message)) => self.fail(code, id, message),
+            },
+            Value::Swizzle(swizzle) => Ok(Algebra::Swizzle(*swizzle)),
+            Value::Int(x) => match x.as_const() {
+                Some(x) => Ok(Algebra::Int(x)),
+                None => {
+                    self.fail(&codes::NOT_CONSTANT, id, "expected a known integer, found a run-time integer")
+                }
+            },
+            Value::Tuple(parts) | Value::Array(parts) => {
+                let parts = parts.iter().map(|part| Ok((None, self.argument(id, part)?)));
+                Ok(Algebra::List(parts.collect::<Lower<_>>()?))
+            }
             other => {
                 let message = format!("expected a layout, found {}", other.what());
-                return self.fail(&codes::TYPE_MISMATCH, id, message);
+                self.fail(&codes::TYPE_MISMATCH, id, message)
             }
-        };
-        let message = "expected a layout of known integers without a swizzle";
-        found.map_or_else(|| self.fail(&codes::NOT_CONSTANT, id, message), Ok)
+        }
     }
 
-    fn algebra(&mut self, id: ExprId, made: Result<Layout, LayoutError>) -> Lower<Value> {
+    /// Converts a result of the algebra. Layouts of a kernel are `shape : stride`, or follow a swizzle.
+    fn made(&mut self, id: ExprId, made: Result<Algebra, String>) -> Lower<Value> {
         match made {
-            Ok(layout) => Ok(Value::Layout(SymLayout::from_layout(&layout))),
-            Err(error) => self.fail(&codes::LAYOUT_ALGEBRA, id, error.to_string()),
+            Ok(Algebra::Layout(layout)) => Ok(Value::Layout(SymLayout::from_layout(&layout.layout))),
+            Ok(Algebra::Composed(composed)) if composed.offset == 0 => Ok(Value::Layout(SymLayout {
+                swizzle: composed.swizzle,
+                ..SymLayout::from_layout(&composed.layout)
+            })),
+            Ok(other) => {
+                let kind = other.kind();
+                let message = format!(
+                    "found {kind}, `{other}`, expected a layout `shape : stride` with or without a swizzle"
+                );
+                self.fail(&codes::LAYOUT_ALGEBRA, id, message)
+            }
+            Err(message) => self.fail(&codes::LAYOUT_ALGEBRA, id, message),
         }
     }
 
@@ -112,36 +119,25 @@ impl Lowering<'_> {
                 Ok(Value::Int(product.simplify(&self.facts)))
             }
             Value::Lazy(lazy) => Ok(Value::Int(Expr::constant(lazy.shape.iter().product()))),
-            other => self.measured(x, &other, LayoutFn::Size, Layout::size),
+            other => self.measured(x, &other, LayoutFn::Size),
         }
     }
 
     /// Evaluates `cosize(l)`: the number of places that a layout spans, one more than its largest index.
     fn cosize(&mut self, x: ExprId) -> Lower<Value> {
         let value = self.eval(x)?;
-        self.measured(x, &value, LayoutFn::Cosize, Layout::cosize)
+        self.measured(x, &value, LayoutFn::Cosize)
     }
 
-    fn measured(
-        &mut self,
-        x: ExprId,
-        value: &Value,
-        function: LayoutFn,
-        measure: fn(&Layout) -> i64,
-    ) -> Lower<Value> {
-        match value {
-            Value::Layout(layout) => match layout.to_layout() {
-                Some(l) => Ok(Value::Int(Expr::constant(measure(&l)))),
-                None => self.fail(
-                    &codes::NOT_CONSTANT,
-                    x,
-                    "expected a layout of known integers without a swizzle",
-                ),
-            },
-            other => {
-                let message = format!("expected a layout for `{}`, found {}", function.name(), other.what());
-                self.fail(&codes::TYPE_MISMATCH, x, message)
-            }
+    fn measured(&mut self, x: ExprId, value: &Value, function: LayoutFn) -> Lower<Value> {
+        if !matches!(value, Value::Layout(_)) {
+            let message = format!("expected a layout for `{}`, found {}", function.name(), value.what());
+            return self.fail(&codes::TYPE_MISMATCH, x, message);
+        }
+        let layout = self.argument(x, value)?;
+        match algebra::call(function.name(), &[layout]) {
+            Ok(Algebra::Int(measure)) => Ok(Value::Int(Expr::constant(measure))),
+            made => self.made(x, made),
         }
     }
 }

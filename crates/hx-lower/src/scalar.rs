@@ -262,7 +262,9 @@ impl<'db> Lowering<'db> {
             {
                 Ok(Value::Layout(SymLayout { swizzle: *swizzle, ..layout.clone() }))
             }
-            (BinaryOp::Compose, Value::Layout(x), Value::Layout(y)) => self.compose(id, x, y),
+            (BinaryOp::Compose, Value::Layout(_) | Value::Swizzle(_), Value::Layout(_)) => {
+                self.compose(id, &a, &b)
+            }
             (BinaryOp::Compose, ..) => self.no_operation(id, "∘", &a, &b),
             (BinaryOp::Arith(op), Value::Int(a), Value::Int(b)) => match bit_op(op) {
                 Some(op) => self.int_bits(id, op, a, b),
@@ -431,29 +433,14 @@ impl<'db> Lowering<'db> {
         }
     }
 
-    /// Evaluates `x ∘ y` for layouts whose integers are known.
-    fn compose(&mut self, id: ExprId, x: &SymLayout, y: &SymLayout) -> Lower<Value> {
-        let (Some(outer), Some(inner)) = (x.to_layout(), y.to_layout()) else {
-            return self.fail(
-                &codes::NOT_CONSTANT,
-                id,
-                "only layouts of known integers without swizzles compose",
-            );
-        };
-        match outer.compose(&inner) {
-            Ok(layout) => Ok(Value::Layout(SymLayout::from_layout(&layout))),
-            Err(error) => self.fail(&codes::LAYOUT_ALGEBRA, id, error.to_string()),
-        }
-    }
-
     fn layout(&mut self, id: ExprId, shape: ExprId, stride: ExprId) -> Lower<Value> {
         let (shape, stride) = (self.expr_tuple(shape)?, self.expr_tuple(stride)?);
         if !shape.congruent(&stride) {
-            return self.fail(
-                &codes::LAYOUT_ALGEBRA,
-                id,
-                "the shape and the stride of a layout nest differently",
+            let message = "the shape and the stride of a layout nest differently";
+            let error = self.error(&codes::LAYOUT_ALGEBRA, id, message.to_owned()).help(
+                "write one integer as the stride of each integer of the shape; for values with several coordinates, write one layout for each coordinate",
             );
+            return Err(self.report(error));
         }
         Ok(Value::Layout(SymLayout { shape, stride, swizzle: hx_layout::Swizzle::identity() }))
     }

@@ -211,15 +211,17 @@ super::families! {
     Layout(LayoutFn) {
         Compose: "compose", BINARY, "The layout `a ∘ b`.";
         Complement: "complement", [required("l"), optional("size")],
-            "The layout of the indices that `l` leaves out.";
+            "The layout of the indices that `l` leaves out; of a relation, the set of the values that it does not take.";
         Inverse: "inverse", [required("l")], "The inverse of a layout.";
         RightInverse: "right_inverse", [required("l")], "The layout `r` with `l ∘ r` the identity.";
         LeftInverse: "left_inverse", [required("l")], "The layout `r` with `r ∘ l` the identity.";
         Coalesce: "coalesce", [required("l"), optional("by")], "The same function in fewer modes.";
         Divide: "divide", [required("l"), required("tiler")], "A layout divided by a tiler: tile and rest.";
         Product: "product", [required("l"), required("by")], "A layout repeated by another.";
+        TileToShape: "tile_to_shape", [required("l"), required("shape"), optional("order")],
+            "A layout repeated to a shape, along the modes in this order.";
         Swizzle: "swizzle", [], "`swizzle<bits, base, shift>`: exclusive or of address bits.";
-        Size: "size", [required("l")], "The number of elements of a layout or tensor.";
+        Size: "size", [required("l")], "The number of elements of a layout or tensor, or of points of a relation.";
         Cosize: "cosize", [required("l")], "One more than the largest index of a layout.";
     }
 
@@ -255,7 +257,7 @@ super::families! {
         RowMajor: "row_major", [required("shape")], "The row-major layout of a shape.";
         ColumnMajor: "column_major", [required("shape")], "The column-major layout of a shape.";
         IsInjective: "is_injective", [required("l")],
-            "Whether a layout takes no two coordinates to one index.";
+            "Whether a layout or relation takes no two coordinates to one index.";
         Congruent: "congruent", BINARY, "Whether two tuples nest alike.";
         Compatible: "compatible", BINARY, "Whether every coordinate of `a` is a coordinate of `b`.";
         Crd2idx: "crd2idx", [required("shape"), required("coord")],
@@ -266,6 +268,10 @@ super::families! {
         Linear: "linear", [required("l"), optional("outs")],
             "A layout as a linear map of bits, or the linear map of these bases and outputs.";
         ToLayout: "to_layout", [required("l")], "A linear map of bits, or a relation, as a layout.";
+        Domain: "domain", [required("r")], "The set of the coordinates of a relation or layout.";
+        Image: "image", [required("r")], "The set of the values of a relation or layout.";
+        Union: "union", BINARY, "The points of either of two relations.";
+        Intersection: "intersection", BINARY, "The points that two relations share.";
         Isl: "isl", [required("l")], "A layout as a relation in the notation of isl.";
         FromIsl: "from_isl", [required("text")],
             "The relation that a text in the notation of isl describes.";

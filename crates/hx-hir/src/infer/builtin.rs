@@ -600,6 +600,7 @@ fn layout_fn(function: LayoutFn) -> Ty {
         | LayoutFn::Coalesce
         | LayoutFn::Divide
         | LayoutFn::Product
+        | LayoutFn::TileToShape
         | LayoutFn::Swizzle => Ty::Layout(None),
     }
 }

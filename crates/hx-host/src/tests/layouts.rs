@@ -118,6 +118,34 @@ fn linear_layouts_and_relations_are_computed_with() {
 }
 
 #[test]
+fn swizzled_layouts_are_tiled_and_relations_composed() {
+    check_main(
+        r#"
+        let atom = swizzle<3, 3, 3> ∘ (8, 64) : (64, 1);
+        print(tile_to_shape(atom, (16, 128)), tile_to_shape(atom, (16, 128), order: (2, 1)));
+        print(divide(atom, 8), blocked_product(atom, (2, 2) : (1, 2)), recast(atom, 16, 8), atom.shape);
+        let r = from_isl("{ [c] -> [i = 2c] : 0 <= c < 8 }");
+        print(r ∘ r, image(r ∘ 4 : 1), complement(r, size: 10), is_injective(r), size(r));
+        print(domain(r) == domain(8 : 1), union(r, 8 : 2) == r, intersection(r, 8 : 3), right_inverse(r));
+        print(linear(8 : 1) ∘ linear(8 : 1), inverse(((4, 8), (2, 4)) : ((64, 1), (32, 8))));
+        "#,
+        expect![[r#"
+            swizzle<3, 3, 3> ∘ (16,(64,2)):(64,(1,1024)) swizzle<3, 3, 3> ∘ ((8,2),(64,2)):((64,1024),(1,512))
+            swizzle<3, 3, 3> ∘ (8,64):(64,1) swizzle<3, 3, 3> ∘ ((8,2),(64,2)):((64,512),(1,1024)) swizzle<3, 4, 3> ∘ (8,128):(128,1) (8, 64)
+            { [c] -> [i] : 0 <= c < 8 and i = 2*(2*c) and 0 <= 2*c < 8 } { [i] : exists (c : 0 <= c < 4 and i = 2*c and 0 <= c < 8) } { [i] : exists (k : 0 <= k < 5 and i = 1 + 2*k) } true 8
+            true true { [c] -> [i] : i = 2*c and 0 <= c < 8 and 0 <= c < 8 and i = 3*c } { [i] -> [c] : i = 2*c and 0 <= c < 8 }
+            linear((m0: [1, 2, 4]), (index: 8)) ((8,4),(2,4)):((4,64),(32,1))
+        "#]],
+    );
+    check_main(
+        "print(product(swizzle<3, 0, 3> ∘ 8 : 1, 8));",
+        expect![[r#"
+        HX0614 at `product(swizzle<3, 0, 3> ∘ 8 : 1, 8)`: `swizzle<3, 0, 3> ∘ 8:1` cannot be repeated: its copies `8:8` do not begin at multiples of 64, and the swizzle moves with a copy only then; to swizzle the whole product, apply `swizzle<3, 0, 3>` to the product of `8:1`
+    "#]],
+    );
+}
+
+#[test]
 fn closures_combine_slices() {
     check_main(
         r#"

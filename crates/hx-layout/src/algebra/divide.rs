@@ -19,7 +19,7 @@ impl Layout {
     /// # Errors
     /// If the tiler has too many modes, its layouts have no complement, or the result is no layout.
     pub fn logical_divide(&self, tiler: &Tiler) -> Result<Layout, LayoutError> {
-        zip::by_mode(self, tiler, tile_and_rest)
+        zip::by_mode(self, tiler, &tile_and_rest)
     }
 
     /// [`logical_divide`](Self::logical_divide) gathered as `((tiles...), (rests..., untouched...))`.
@@ -27,7 +27,7 @@ impl Layout {
     /// # Errors
     /// As for [`logical_divide`](Self::logical_divide).
     pub fn zipped_divide(&self, tiler: &Tiler) -> Result<Layout, LayoutError> {
-        zip::gather(self, tiler, tile_and_rest)?.zipped()
+        zip::gather(self, tiler, &tile_and_rest)?.zipped()
     }
 
     /// [`logical_divide`](Self::logical_divide) gathered as `((tiles...), rest, ..., untouched...)`.
@@ -35,7 +35,7 @@ impl Layout {
     /// # Errors
     /// As for [`logical_divide`](Self::logical_divide).
     pub fn tiled_divide(&self, tiler: &Tiler) -> Result<Layout, LayoutError> {
-        zip::gather(self, tiler, tile_and_rest)?.tiled()
+        zip::gather(self, tiler, &tile_and_rest)?.tiled()
     }
 
     /// [`logical_divide`](Self::logical_divide) gathered as `(tile, ..., rest, ..., untouched...)`.
@@ -43,6 +43,6 @@ impl Layout {
     /// # Errors
     /// As for [`logical_divide`](Self::logical_divide).
     pub fn flat_divide(&self, tiler: &Tiler) -> Result<Layout, LayoutError> {
-        zip::gather(self, tiler, tile_and_rest)?.flat()
+        zip::gather(self, tiler, &tile_and_rest)?.flat()
     }
 }

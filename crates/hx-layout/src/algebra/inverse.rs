@@ -26,6 +26,46 @@ fn by_stride(layout: &Layout) -> Vec<Placed> {
 }
 
 impl Layout {
+    /// Returns the layout *R* with *R(self(c)) = c* and *self(R(i)) = i*.
+    ///
+    /// *R* has top-level modes of the sizes of `self`, if whole modes make them: the inverse of `((4,8),(2,4)):((64,1),(32,8))` is
+    /// `((8,4),(2,4)):((4,64),(32,1))`, a function of 32 by 8 coordinates (Hexcute, appendix C). Otherwise it is flat, with the
+    /// fewest modes: the inverse of `(4,8):(8,1)` is `(8,4):(4,1)`.
+    ///
+    /// # Errors
+    /// If `self` is not a permutation of the integers below its size.
+    pub fn inverse(&self) -> Result<Layout, LayoutError> {
+        let flat = self.right_inverse();
+        let (size, reach) = (self.size(), flat.size());
+        if size != reach {
+            return Err(LayoutError::NotAPermutation { layout: self.clone(), size, reach });
+        }
+        Ok(self.profiled_inverse().unwrap_or(flat))
+    }
+
+    /// Returns the inverse of a permutation with the top-level sizes of `self`; `None` for one mode, or if a mode lies across
+    /// two of them.
+    fn profiled_inverse(&self) -> Option<Layout> {
+        let (mut unit, mut modes) = (1, Vec::new());
+        for &(extent, stride) in self.leaves().iter().filter(|mode| mode.0 > 1) {
+            modes.push(Placed { extent, stride, unit });
+            unit *= extent;
+        }
+        modes.sort_by_key(|mode| mode.stride);
+        let mut rest = modes.iter().map(|mode| (mode.extent, mode.unit));
+        let mut group = |wanted: i64| {
+            let (mut size, mut own) = (1, Vec::new());
+            while size < wanted {
+                let mode: Mode = rest.next()?;
+                size *= mode.0;
+                own.push(mode);
+            }
+            (size == wanted).then(|| Layout::flat(&coalesced(&own)).ok()).flatten()
+        };
+        let groups = self.modes().iter().map(|mode| group(mode.size())).collect::<Option<Vec<_>>>()?;
+        (groups.len() > 1).then(|| Layout::concat(&groups).ok()).flatten()
+    }
+
     /// Returns the largest layout *R*, made of whole modes, with *self(R(i)) = i* for each *i* below its size.
     ///
     /// Skips stride-0 modes, whose coordinate stays 0. Returns `1:0` if nothing can be inverted.

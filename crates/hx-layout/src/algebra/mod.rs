@@ -13,6 +13,7 @@ mod product;
 mod recast;
 mod slice;
 mod swizzled;
+mod swizzled_tiles;
 mod zip;
 
 /// The largest number of evaluations of one operation before it fails with [`LayoutError::TooLarge`](crate::LayoutError).

@@ -46,9 +46,8 @@ impl Layout {
     /// # Errors
     /// As for the two, and when a width is below 1.
     pub fn recast(&self, old_bits: i64, new_bits: i64) -> Result<Layout, LayoutError> {
-        check_factor(old_bits.min(new_bits))?;
-        let common = gcd(old_bits, new_bits);
-        self.upcast(new_bits / common)?.downcast(old_bits / common)
+        let (up, down) = factors(old_bits, new_bits)?;
+        self.upcast(up)?.downcast(down)
     }
 
     /// Replaces every plain mode and keeps the structure.
@@ -58,6 +57,16 @@ impl Layout {
         let stride = self.stride().map_leaves(|i, _| IntTuple::Int(modes[i].1));
         Layout::new(shape, stride)
     }
+}
+
+/// Returns new/old in lowest terms: the factors of the upcast and of the downcast.
+///
+/// # Errors
+/// If a width is below 1.
+pub(super) fn factors(old_bits: i64, new_bits: i64) -> Result<(i64, i64), LayoutError> {
+    check_factor(old_bits.min(new_bits))?;
+    let common = gcd(old_bits, new_bits);
+    Ok((new_bits / common, old_bits / common))
 }
 
 fn check_factor(n: i64) -> Result<(), LayoutError> {

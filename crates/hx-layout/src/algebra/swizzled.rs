@@ -56,9 +56,8 @@ impl ComposedLayout {
                 "the layout and its copies fill 0..{size}, and the swizzle takes {beyond} beyond, to {to}"
             ));
         }
-        let masks = self.swizzle.source_mask() | self.swizzle.target_mask();
-        let above = i64::BITS - masks.leading_zeros();
-        if starts.leaves().iter().all(|&(extent, stride)| extent == 1 || stride.trailing_zeros() >= above) {
+        let period = self.swizzle.period();
+        if starts.leaves().iter().all(|&(extent, stride)| extent == 1 || stride % period == 0) {
             return Ok(ComposedLayout::plain(starts));
         }
         let (own, others) = (bits_of(&self.layout)?, bits_of(&starts)?);

@@ -5,7 +5,7 @@
 use crate::{Layout, LayoutError, Tiler};
 
 /// Makes the two parts from one mode and one layout of the tiler.
-pub(crate) type Pair = fn(&Layout, &Layout) -> Result<(Layout, Layout), LayoutError>;
+pub(crate) type Pair<'a> = &'a dyn Fn(&Layout, &Layout) -> Result<(Layout, Layout), LayoutError>;
 
 /// The parts of all modes.
 pub(crate) struct Zipped {
@@ -28,7 +28,7 @@ pub(crate) fn check_rank(layout: &Layout, entries: &[Tiler]) -> Result<(), Layou
 }
 
 /// Replaces each mode that the tiler reaches by its pair, at any depth, and keeps the others: the `logical_` form.
-pub(crate) fn by_mode(a: &Layout, tiler: &Tiler, pair: Pair) -> Result<Layout, LayoutError> {
+pub(crate) fn by_mode(a: &Layout, tiler: &Tiler, pair: Pair<'_>) -> Result<Layout, LayoutError> {
     match tiler {
         Tiler::Keep => Ok(a.clone()),
         Tiler::Layout(t) => {
@@ -47,7 +47,7 @@ pub(crate) fn by_mode(a: &Layout, tiler: &Tiler, pair: Pair) -> Result<Layout, L
 }
 
 /// Gathers the pairs of all modes.
-pub(crate) fn gather(a: &Layout, tiler: &Tiler, pair: Pair) -> Result<Zipped, LayoutError> {
+pub(crate) fn gather(a: &Layout, tiler: &Tiler, pair: Pair<'_>) -> Result<Zipped, LayoutError> {
     let mut out = Zipped { tiles: Vec::new(), rests: Vec::new(), untouched: Vec::new(), whole: false };
     match tiler {
         Tiler::Keep => out.untouched.push(a.clone()),

@@ -23,7 +23,7 @@ impl Value {
         }
     }
 
-    fn wanted(&self, what: &str) -> Fault {
+    pub(super) fn wanted(&self, what: &str) -> Fault {
         Fault(format!("found {} where {what} was expected", self.kind()))
     }
 

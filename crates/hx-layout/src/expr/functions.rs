@@ -1,11 +1,15 @@
 //! The functions that an expression can call.
 
+mod layouts;
+mod relations;
 mod table;
 
 use super::{Fault, Value};
 use crate::isl::Relation;
-use crate::labels::Labeled;
-use crate::{AfterSwizzle, ComposedLayout, Layout, LayoutError, Swizzle, equal_function, isl};
+use crate::{AfterSwizzle, ComposedLayout, Layout, LayoutError, Swizzle, equal_function};
+use layouts::{composed, mapped, slice};
+use relations::as_relation;
+pub(super) use relations::{intersection, union};
 use table::Does;
 pub use table::{FUNCTIONS, Function};
 
@@ -21,13 +25,28 @@ pub(super) fn call(name: &str, args: &[Value]) -> Result<Value, Fault> {
             let [a, b] = count(name, args)?;
             Ok(Value::from_layout(f(&plain(a)?, &plain(b)?)?))
         }
-        Does::Tiled(f) => {
+        Does::Modes(f) => {
+            let [a] = count(name, args)?;
+            mapped(a, f)
+        }
+        Does::Divided(f) => {
             let [a, t] = count(name, args)?;
-            Ok(Value::from_layout(f(&plain(a)?, &t.tiler()?)?))
+            let tiler = t.tiler()?;
+            mapped(a, |layout| f(layout, &tiler))
+        }
+        Does::Repeated(f) => {
+            let [a, t] = count(name, args)?;
+            let tiler = t.tiler()?;
+            composed(a, |a| f(a, &tiler))
+        }
+        Does::Copies(f) => {
+            let [a, b] = count(name, args)?;
+            let copies = plain(b)?;
+            composed(a, |a| f(a, &copies))
         }
         Does::Number(f) => {
             let [a] = count(name, args)?;
-            Ok(Value::Int(f(&plain(a)?)))
+            Ok(Value::Int(f(&unswizzled(a)?)))
         }
         Does::One(f) => {
             let [a] = count(name, args)?;
@@ -66,18 +85,20 @@ fn plain(value: &Value) -> Result<Layout, Fault> {
     Ok(value.layout()?.layout)
 }
 
-fn compose(a: &Value, b: &Value) -> Result<Value, Fault> {
-    match b {
-        Value::Layout(_) | Value::Composed(_) | Value::Linear(_) => after(a, b),
-        _ => Ok(Value::Layout(a.layout()?.compose_tiler(&b.tiler()?)?)),
+/// Returns a layout, or the layout before a swizzle, whose coordinates are the same.
+fn unswizzled(value: &Value) -> Result<Layout, Fault> {
+    match value {
+        Value::Composed(composed) => Ok(composed.layout.clone()),
+        _ => plain(value),
     }
 }
 
-/// Computes `a ∘ b` for layouts of any kind, swizzles and offsets. Fails if the two do not compose.
+/// Computes `a ∘ b` for layouts of any kind, relations, swizzles and offsets. Fails if the two do not compose.
 pub(super) fn after(a: &Value, b: &Value) -> Result<Value, Fault> {
     let composed = match (a, b) {
         (Value::Layout(a), Value::Layout(b)) => return Ok(Value::Layout(a.compose(b)?)),
-        (Value::Linear(second), _) => return Ok(Value::Linear(b.linear()?.compose(second)?)),
+        (Value::Relation(_), _) | (_, Value::Relation(_)) => return relations::after(a, b),
+        (Value::Linear(second), _) => return Ok(Value::Linear(b.linear()?.compose_by_position(second)?)),
         (Value::Int(offset), Value::Layout(b)) => {
             ComposedLayout { offset: *offset, ..ComposedLayout::plain(b.layout.clone()) }
         }
@@ -167,7 +188,7 @@ fn after_swizzle(layout: Layout, swizzle: Swizzle) -> Value {
 }
 
 /// Applies a layout, swizzle or relation to a coordinate. Returns an index, or a tuple for a linear layout and for a relation
-/// with several outputs. If `_` occurs in the coordinate of a plain layout, returns the kept modes and their offset.
+/// with several outputs. If `_` occurs in the coordinate of a layout, returns the kept modes and their offset.
 pub(super) fn apply(function: &Value, args: &[Value]) -> Result<Value, Fault> {
     let coord = match args {
         [one] => one.clone(),
@@ -178,10 +199,10 @@ pub(super) fn apply(function: &Value, args: &[Value]) -> Result<Value, Fault> {
             Ok(tuple) => Ok(Value::Int(layout.layout.eval_coord(&tuple)?)),
             Err(_) => slice(function, &coord),
         },
-        Value::Composed(composed) => {
-            let c = composed.layout.shape().coord_to_index(&coord.tuple()?)?;
-            Ok(Value::Int(composed.try_eval(c)?))
-        }
+        Value::Composed(composed) => match coord.tuple() {
+            Ok(tuple) => Ok(Value::Int(composed.try_eval(composed.layout.shape().coord_to_index(&tuple)?)?)),
+            Err(_) => slice(function, &coord),
+        },
         Value::Swizzle(swizzle) => Ok(Value::Int(swizzle.apply(coord.int()?))),
         Value::AfterSwizzle(after) => Ok(Value::Int(after.try_eval(coord.int()?)?)),
         Value::Relation(relation) => value_at(relation, &coord.tuple()?.leaves()),
@@ -222,7 +243,7 @@ pub(super) fn equal(a: &Value, b: &Value) -> Result<bool, Fault> {
             let (a, b) = (as_relation(a, b)?, as_relation(b, a)?);
             Ok(a.arity() == b.arity() && a.points()? == b.points()?)
         }
-        (Value::Linear(_), _) | (_, Value::Linear(_)) => Ok(a.linear()? == b.linear()?),
+        (Value::Linear(_), _) | (_, Value::Linear(_)) => Ok(a.linear()?.equals_by_position(&b.linear()?)),
         (Value::AfterSwizzle(_), _) | (_, Value::AfterSwizzle(_)) => {
             let (a, b) = (Listed::of(a)?, Listed::of(b)?);
             if a.size() != b.size() {
@@ -269,149 +290,6 @@ impl Listed {
     }
 }
 
-/// Returns the relation of a value: of 1-D coordinates, or of one coordinate for each mode if `like` is a relation with as many
-/// inputs.
-fn as_relation(value: &Value, like: &Value) -> Result<Relation, Fault> {
-    let inputs = match like {
-        Value::Relation(relation) => relation.arity().0,
-        _ => None,
-    };
-    Ok(match value {
-        Value::Relation(relation) => relation.clone(),
-        Value::Layout(layout) if inputs == Some(layout.layout.leaves().len()) => {
-            Relation::parse(&isl::index_map(&layout.layout))?
-        }
-        _ => Relation::parse(&written(value)?)?,
-    })
-}
-
-fn complement(args: &[Value]) -> Result<Value, Fault> {
-    let (a, cotarget) = match args {
-        [a] => (a, None),
-        [a, n] => (a, Some(n.int()?)),
-        _ => return Err(Fault("`complement` takes a layout and how far it reaches".to_string())),
-    };
-    if let Value::Composed(composed) = a {
-        return Ok(from_composed(composed.complement(cotarget.unwrap_or(composed.layout.cosize()))?));
-    }
-    let layout = plain(a)?;
-    Ok(Value::from_layout(layout.complement(cotarget.unwrap_or(layout.cosize()))?))
-}
-
-fn coalesce(args: &[Value]) -> Result<Value, Fault> {
-    match args {
-        [a] => Ok(Value::Layout(a.layout()?.coalesce())),
-        [a, profile] => Ok(Value::from_layout(plain(a)?.coalesce_by(&profile.tuple()?)?)),
-        _ => Err(Fault("`coalesce` takes a layout and at most a profile".to_string())),
-    }
-}
-
-fn inverse(a: &Value) -> Result<Value, Fault> {
-    let (found, inverse) = match a {
-        Value::Linear(linear) => return Ok(Value::Linear(linear.invert()?)),
-        Value::Relation(relation) => return Ok(Value::Relation(relation.inverse())),
-        // The inverse of a layout after a swizzle is the swizzle after the inverse of the layout.
-        Value::AfterSwizzle(after) if after.size() == after.layout.size() => {
-            let inverse = ComposedLayout::swizzled(after.swizzle, after.layout.right_inverse());
-            (after.layout.clone(), from_composed(inverse))
-        }
-        Value::AfterSwizzle(after) => {
-            let (text, beyond) = (after.source_form(), after.size());
-            return Err(Fault(format!("`{text}` is not a permutation: it has no value at {beyond}")));
-        }
-        Value::Composed(composed) => {
-            let inverse = composed.right_inverse()?;
-            let (size, beyond) = (inverse.layout.size(), inverse.size());
-            if size == composed.size() && beyond != size {
-                let to = composed.swizzle.apply(beyond);
-                let why = format!("is not a permutation of 0..{size}: the swizzle takes {beyond} to {to}");
-                let text = composed.source_form();
-                return Err(Fault(format!("`{text}` {why}; `right_inverse` or `left_inverse` may do")));
-            }
-            (composed.layout.clone(), after_swizzle(inverse.layout, inverse.swizzle))
-        }
-        _ => {
-            let layout = plain(a)?;
-            let inverse = layout.right_inverse();
-            (layout, Value::from_layout(inverse))
-        }
-    };
-    let reach = found.right_inverse().size();
-    if reach != found.size() {
-        let why = format!("`{found}` is not a permutation of 0..{}: it reaches 0..{reach}", found.size());
-        return Err(Fault(format!("{why}; `right_inverse` or `left_inverse` may do")));
-    }
-    Ok(inverse)
-}
-
-fn right_inverse(a: &Value) -> Result<Value, Fault> {
-    Ok(match a {
-        Value::Linear(linear) => Value::Linear(linear.pseudoinvert()?),
-        Value::Composed(composed) => {
-            let inverse = composed.right_inverse()?;
-            after_swizzle(inverse.layout, inverse.swizzle)
-        }
-        _ => Value::from_layout(plain(a)?.right_inverse()),
-    })
-}
-
-fn left_inverse(a: &Value) -> Result<Value, Fault> {
-    Ok(match a {
-        Value::Composed(composed) => {
-            let inverse = composed.left_inverse()?;
-            after_swizzle(inverse.layout, inverse.swizzle)
-        }
-        _ => Value::from_layout(plain(a)?.left_inverse()?),
-    })
-}
-
-fn divide(a: &Value, t: &Value) -> Result<Value, Fault> {
-    Ok(Value::Layout(a.layout()?.logical_divide(&t.tiler()?)?))
-}
-
-fn product(a: &Value, b: &Value) -> Result<Value, Fault> {
-    match (a, b) {
-        (Value::Layout(a), Value::Layout(b)) => Ok(Value::Layout(a.logical_product(b)?)),
-        (Value::Linear(a), _) => Ok(Value::Linear(a.product(&b.linear()?)?)),
-        _ => Ok(Value::from_layout(plain(a)?.logical_product(&b.tiler()?)?)),
-    }
-}
-
-fn slice(a: &Value, coord: &Value) -> Result<Value, Fault> {
-    let (kept, offset) = a.layout()?.slice(&coord.coord()?)?;
-    let name = |text: &str| Some(text.to_string());
-    Ok(Value::List(vec![(name("layout"), Value::Layout(kept)), (name("offset"), Value::Int(offset))]))
-}
-
-fn recast(a: &Value, n: &Value, f: fn(&Layout, i64) -> Result<Layout, LayoutError>) -> Result<Value, Fault> {
-    let a = a.layout()?;
-    Ok(Value::Layout(a.relabel(f(&a.layout, n.int()?)?)))
-}
-
-fn recast_bits(a: &Value, old: &Value, new: &Value) -> Result<Value, Fault> {
-    let a = a.layout()?;
-    Ok(Value::Layout(a.relabel(a.layout.recast(old.int()?, new.int()?)?)))
-}
-
-fn swizzle(bits: &Value, base: &Value, shift: &Value) -> Result<Value, Fault> {
-    let out = |_| Fault("a swizzle's numbers are small".to_string());
-    let (bits, base) = (u32::try_from(bits.int()?).map_err(out)?, u32::try_from(base.int()?).map_err(out)?);
-    Ok(Value::Swizzle(Swizzle::new(bits, base, i32::try_from(shift.int()?).map_err(out)?)?))
-}
-
-fn concat(args: &[Value]) -> Result<Value, Fault> {
-    let modes = args.iter().map(Value::layout).collect::<Result<Vec<_>, _>>()?;
-    Ok(Value::Layout(Labeled::concat(&modes)?))
-}
-
-fn mode(a: &Value, i: &Value) -> Result<Value, Fault> {
-    let (a, i) = (a.layout()?, i.int()?);
-    match usize::try_from(i) {
-        Ok(i) if i < a.layout.rank() => Ok(Value::Layout(a.mode(i))),
-        _ => Err(Fault(format!("`{a}` has {} modes, and mode {i} was asked", a.layout.rank()))),
-    }
-}
-
 /// The largest number of entries that `table` shows.
 const TABLE_LIMIT: i64 = 4096;
 
@@ -442,7 +320,28 @@ fn size(a: &Value) -> Result<Value, Fault> {
     Ok(Value::Int(match a {
         Value::Linear(linear) => 1 << linear.in_bits(),
         Value::Composed(_) | Value::AfterSwizzle(_) => Listed::of(a)?.size(),
+        Value::Relation(relation) => relation.size()?,
         _ => plain(a)?.size(),
+    }))
+}
+
+/// Returns one more than the largest index. Only a swizzled layout is enumerated.
+fn cosize(a: &Value) -> Result<Value, Fault> {
+    let Value::Composed(composed) = a else { return Ok(Value::Int(plain(a)?.cosize())) };
+    crate::algebra::check_count("finding the largest index", composed.size())?;
+    let indices = (0..composed.size()).map(|c| composed.try_eval(c));
+    let largest = indices.collect::<Result<Vec<_>, _>>()?.into_iter().max().unwrap_or(0);
+    Ok(Value::Int(largest.checked_add(1).ok_or(LayoutError::Overflow("the cosize"))?))
+}
+
+fn is_injective(a: &Value) -> Result<Value, Fault> {
+    Ok(Value::Bool(match a {
+        Value::Relation(relation) => relation.is_injective()?,
+        Value::Linear(linear) => linear.is_injective(),
+        // A swizzle and an offset take no two indices to one.
+        Value::Composed(composed) => composed.layout.is_injective()?,
+        Value::AfterSwizzle(after) => after.layout.is_injective()?,
+        _ => plain(a)?.is_injective()?,
     }))
 }
 
@@ -466,28 +365,4 @@ fn to_layout(a: &Value) -> Result<Value, Fault> {
         Value::Composed(composed) => Ok(from_composed(composed.clone())),
         _ => Ok(Value::from_layout(a.linear()?.to_layout()?)),
     }
-}
-
-fn from_isl(text: &Value) -> Result<Value, Fault> {
-    match text {
-        Value::Text(text) => Ok(Value::Relation(Relation::parse(text)?)),
-        Value::Relation(relation) => Ok(Value::Relation(relation.clone())),
-        _ => Err(Fault(format!("found {} where a relation in quotes was expected", text.kind()))),
-    }
-}
-
-fn relation(value: &Value) -> Result<Value, Fault> {
-    Ok(Value::Text(written(value)?))
-}
-
-/// Writes a value as a relation.
-fn written(value: &Value) -> Result<String, Fault> {
-    Ok(match value {
-        Value::Layout(layout) => isl::layout_map(&layout.layout),
-        Value::Composed(composed) => isl::composed_map(composed),
-        Value::AfterSwizzle(after) => isl::swizzled_layout_map(after),
-        Value::Linear(linear) => isl::linear_map(linear),
-        Value::Relation(relation) => relation.to_string(),
-        _ => isl::coord_map(&value.tuple()?)?,
-    })
 }

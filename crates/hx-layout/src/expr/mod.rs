@@ -1,7 +1,7 @@
 //! Small expressions over layouts, for the command line and the REPL: `compose((4,8):(8,1), 8:2)`.
 //!
 //! An expression is a literal of the notation, a call of the algebra's functions, a composition with `∘` (or `o`), a comparison
-//! with `==`, or a layout applied to a coordinate. `a = ..;` names a value for the text after it. A relation is written as isl
+//! with `==`, or a layout applied to a coordinate. `+` or `∪` unite relations, and `∩` intersects them. `a = ..;` names a value for the text after it. A relation is written as isl
 //! writes it, in braces, or as a text in quotes. This is not the language: it has no types, no constants of a program and no
 //! tensors. Start at [`eval_expr`].
 
@@ -19,6 +19,7 @@ use crate::{
 };
 
 pub use functions::{FUNCTIONS, Function};
+pub(crate) use read::UNKNOWN;
 pub use read::{eval_expr, sides};
 pub use values::{apply, call, compose, equal, layout};
 

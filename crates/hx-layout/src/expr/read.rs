@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::functions::{after, apply, call, equal, is_function, unknown};
+use super::functions::{after, apply, call, equal, intersection, is_function, union, unknown};
 use super::{ExprError, Fault, Value};
 use crate::LayoutError;
 use crate::isl::Relation;
 use crate::parse::Cursor;
+
+/// The end of the message about a name without a value.
+pub(crate) const UNKNOWN: &str = " is not known";
 
 /// The deepest nesting that is read.
 const MAX_DEPTH: usize = 64;
@@ -80,13 +83,13 @@ impl<'a> Reader<'a> {
             match name {
                 Some(name) if self.cursor.at("=") && !self.cursor.at("==") => {
                     self.cursor.eat("=");
-                    let value = self.composition()?;
+                    let value = self.expression()?;
                     self.names.insert(name.to_string(), value);
                     self.expect(";")?;
                 }
                 _ => {
                     self.cursor.rewind(start);
-                    return Ok((start, self.composition()?));
+                    return Ok((start, self.expression()?));
                 }
             }
         }
@@ -95,12 +98,33 @@ impl<'a> Reader<'a> {
     /// Reads the rest after the first operand: nothing, or `==` and a second operand.
     fn sides(&mut self, left: Value) -> Result<(Value, Option<Value>), ExprError> {
         let right =
-            if self.cursor.eat("==") || self.cursor.eat("≡") { Some(self.composition()?) } else { None };
+            if self.cursor.eat("==") || self.cursor.eat("≡") { Some(self.expression()?) } else { None };
         self.cursor.eat(";");
         let start = self.cursor.position();
         let end = self.cursor.finish();
         self.read(start, end)?;
         Ok((left, right))
+    }
+
+    /// Reads relations joined by `+` or `∪`, and within them those joined by `∩`.
+    fn expression(&mut self) -> Result<Value, ExprError> {
+        let start = self.cursor.position();
+        let mut all = self.intersection()?;
+        while self.cursor.eat("+") || self.cursor.eat("∪") {
+            let next = self.intersection()?;
+            all = self.placed(start, union(&all, &next))?;
+        }
+        Ok(all)
+    }
+
+    fn intersection(&mut self) -> Result<Value, ExprError> {
+        let start = self.cursor.position();
+        let mut all = self.composition()?;
+        while self.cursor.eat("∩") {
+            let next = self.composition()?;
+            all = self.placed(start, intersection(&all, &next))?;
+        }
+        Ok(all)
     }
 
     /// Reads operands joined by `∘`, and evaluates them from the right.
@@ -188,14 +212,14 @@ impl<'a> Reader<'a> {
             }
             return self.placed(start, call(word, &args));
         }
-        Err(ExprError::new(name, format!("`{word}` is not known")))
+        Err(ExprError::new(name, format!("`{word}`{UNKNOWN}")))
     }
 
     fn arguments(&mut self) -> Result<Vec<Value>, ExprError> {
         self.expect("(")?;
         let mut args = Vec::new();
         while !self.cursor.eat(")") {
-            args.push(self.composition()?);
+            args.push(self.expression()?);
             if !self.cursor.eat(",") && !self.cursor.at(")") {
                 self.expect(")")?;
             }
@@ -213,7 +237,7 @@ impl<'a> Reader<'a> {
                 self.expect(")")?;
             }
             let label = self.label();
-            entries.push((label, self.composition()?));
+            entries.push((label, self.expression()?));
             comma = self.cursor.eat(",");
         }
         match entries.len() {
@@ -231,7 +255,7 @@ impl<'a> Reader<'a> {
             if !comma {
                 self.expect("]")?;
             }
-            entries.push((None, self.composition()?));
+            entries.push((None, self.expression()?));
             comma = self.cursor.eat(",");
         }
         Ok(Value::List(entries))

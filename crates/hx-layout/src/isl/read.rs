@@ -4,7 +4,7 @@
 //! comparisons. A term has sums, multiples (`2c` and `2*c`), `mod`, and `floor(x/n)` with its older forms `[x/n]` and
 //! `floord(x, n)`. Relations with parameters are refused. Relations with infinitely many points are read, but cannot be listed.
 
-use super::relation::{Atom, Op, Part, Relation, RelationError, Term};
+use super::relation::{Atom, Op, Part, Relation, RelationError, Space, Term};
 
 /// The deepest nesting that is read. Deeper text is refused, because it could overflow the stack.
 const MAX_DEPTH: usize = 64;
@@ -23,8 +23,7 @@ impl Relation {
     /// If the text does not follow this notation, has parameters, nests too deeply, or splits into too many alternatives.
     pub fn parse(text: &str) -> Result<Relation, RelationError> {
         let mut reader = Reader { text, at: 0, names: Vec::new(), hidden: Vec::new(), depth: 0 };
-        let parts = reader.union()?;
-        Ok(Relation { parts })
+        reader.union()
     }
 }
 
@@ -82,16 +81,15 @@ impl<'a> Reader<'a> {
         result
     }
 
-    fn union(&mut self) -> Result<Vec<Part>, RelationError> {
+    fn union(&mut self) -> Result<Relation, RelationError> {
         if self.sees("[") {
             return self.error("parameters stand for any number: write their values in the relation");
         }
         self.expect("{")?;
-        let mut parts = self.part()?;
-        let arity = parts.first().map(|p| (p.inputs, p.dims));
+        let (space, mut parts) = self.part()?;
         while self.eat(";") {
-            let more = self.part()?;
-            if arity != more.first().map(|p| (p.inputs, p.dims)) && arity.is_some() && !more.is_empty() {
+            let (other, more) = self.part()?;
+            if (space.inputs, space.names.len()) != (other.inputs, other.names.len()) {
                 return self.error("the parts of a union have the same numbers of inputs and outputs");
             }
             parts.extend(more);
@@ -100,11 +98,11 @@ impl<'a> Reader<'a> {
         if !self.rest().is_empty() {
             return self.error("text after the relation");
         }
-        Ok(parts)
+        Ok(Relation { space, parts })
     }
 
-    /// Reads one member of the union: a part for each alternative of its formula.
-    fn part(&mut self) -> Result<Vec<Part>, RelationError> {
+    /// Reads one member of the union: its dimensions, and a part for each alternative of its formula.
+    fn part(&mut self) -> Result<(Space, Vec<Part>), RelationError> {
         self.names.clear();
         self.hidden.clear();
         let mut atoms = Vec::new();
@@ -115,13 +113,14 @@ impl<'a> Reader<'a> {
             self.tuple(&mut atoms)?;
         }
         let dims = self.names.len();
+        let space = Space { names: self.names.clone(), inputs };
         let formula = if self.eat(":") { self.formula()? } else { vec![Vec::new()] };
         let names = std::mem::take(&mut self.names);
         let part = |alternative: Vec<Atom>| {
             let atoms = atoms.iter().cloned().chain(alternative).collect();
             Part { names: names.clone(), inputs, dims, atoms }
         };
-        Ok(formula.into_iter().map(part).collect())
+        Ok((space, formula.into_iter().map(part).collect()))
     }
 
     fn bind(&mut self, name: String) -> usize {

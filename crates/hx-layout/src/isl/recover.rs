@@ -4,7 +4,7 @@
 //! one layout with the fewest modes, which follows from the values themselves. A swizzle is found by trying: undone by the right
 //! swizzle, the values are those of a layout.
 
-use super::relation::{Relation, RelationError};
+use super::relation::{Relation, RelationError, list};
 use crate::layout::Mode;
 use crate::linear::{InDim, OutDim};
 use crate::{ComposedLayout, Layout, LinearLayout, Swizzle};
@@ -21,7 +21,7 @@ struct Function {
 }
 
 /// The first value that is not the one of the layout: the 1-D coordinate, the value, and the value of the layout.
-struct Fault {
+pub(super) struct Fault {
     at: usize,
     found: i64,
     wanted: i64,
@@ -209,14 +209,6 @@ impl Function {
     }
 }
 
-/// Writes one number alone, more in parentheses.
-fn list(values: &[i64]) -> String {
-    match values {
-        [only] => only.to_string(),
-        _ => format!("({})", values.iter().map(i64::to_string).collect::<Vec<_>>().join(",")),
-    }
-}
-
 /// Returns the layout with these values, and its value at 0, which is an offset. It has a mode for each extent, or is plain for
 /// one extent.
 fn recovered(extents: &[i64], values: &dyn Fn(usize) -> i64, size: usize) -> Result<(i64, Layout), Fault> {
@@ -250,7 +242,7 @@ fn fault_at(at: usize, found: i64, wanted: i64) -> Fault {
 
 /// Returns the fewest modes with these values; the value at 0 is 0. Each mode is the longest run of equal steps, because two
 /// modes that continue each other are one.
-fn modes_of(values: &dyn Fn(usize) -> i64, size: usize) -> Result<Vec<Mode>, Fault> {
+pub(super) fn modes_of(values: &dyn Fn(usize) -> i64, size: usize) -> Result<Vec<Mode>, Fault> {
     let (mut modes, mut unit): (Vec<Mode>, usize) = (Vec::new(), 1);
     while unit < size {
         let stride = values(unit);

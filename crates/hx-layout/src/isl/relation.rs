@@ -5,7 +5,17 @@ use std::fmt;
 /// A relation or set: a union of parts. Two relations that differ in text can have the same points.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relation {
+    pub(super) space: Space,
     pub(super) parts: Vec<Part>,
+}
+
+/// The dimensions of a relation, which an empty relation has as well.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Space {
+    /// The names of the inputs, then of the outputs; empty for a dimension without a name.
+    pub(super) names: Vec<String>,
+    /// The number of inputs; `None` for a set.
+    pub(super) inputs: Option<usize>,
 }
 
 /// The reason why a text is not read, a relation is not listed, or it is not the relation of a layout.
@@ -22,6 +32,9 @@ pub enum RelationError {
     /// The relation is not the one of a layout, and why.
     #[error("{0}")]
     NotALayout(String),
+    /// The operation is not defined for these relations, and why.
+    #[error("{0}")]
+    Undefined(String),
 }
 
 /// One member of the union. The variables are the inputs, the outputs, then those that `exists` binds.
@@ -67,27 +80,48 @@ pub(super) enum Term {
 impl Relation {
     /// Returns the number of inputs (`None` for a set) and the number of all dimensions.
     pub fn arity(&self) -> (Option<usize>, usize) {
-        self.parts.first().map_or((None, 0), |p| (p.inputs, p.dims))
+        (self.space.inputs, self.space.names.len())
     }
 
     /// Returns the reverse relation: inputs and outputs change places. A set is its own reverse.
     pub fn inverse(&self) -> Relation {
-        Relation { parts: self.parts.iter().map(Part::reversed).collect() }
+        let space = self.space.part(Vec::new()).reversed().space();
+        Relation { space, parts: self.parts.iter().map(Part::reversed).collect() }
     }
 
-    /// Returns the names of the inputs of the first part.
+    /// Returns the names of the inputs, all different.
     pub(super) fn input_names(&self) -> Vec<String> {
-        self.parts.first().map_or(Vec::new(), |p| p.shown_names()[..p.inputs.unwrap_or(0)].to_vec())
+        self.space.part(Vec::new()).shown_names()[..self.space.inputs.unwrap_or(0)].to_vec()
     }
 
-    /// Returns the names of the outputs of the first part.
+    /// Returns the names of the outputs, all different.
     pub(super) fn output_names(&self) -> Vec<String> {
-        self.parts.first().map_or(Vec::new(), |p| p.shown_names()[p.inputs.unwrap_or(0)..p.dims].to_vec())
+        self.space.part(Vec::new()).shown_names()[self.space.inputs.unwrap_or(0)..].to_vec()
+    }
+}
+
+impl Space {
+    /// Makes a part of these dimensions, without variables of `exists`.
+    pub(super) fn part(&self, atoms: Vec<Atom>) -> Part {
+        Part { names: self.names.clone(), inputs: self.inputs, dims: self.names.len(), atoms }
     }
 }
 
 impl Part {
-    fn reversed(&self) -> Part {
+    /// Returns the dimensions without the variables of `exists`.
+    pub(super) fn space(&self) -> Space {
+        Space { names: self.names[..self.dims].to_vec(), inputs: self.inputs }
+    }
+
+    /// Returns the comparisons with each variable renamed.
+    pub(super) fn renamed(&self, to: &dyn Fn(usize) -> usize) -> impl Iterator<Item = Atom> {
+        self.atoms.iter().map(move |atom| Atom {
+            terms: atom.terms.iter().map(|term| term.renamed(to)).collect(),
+            ops: atom.ops.clone(),
+        })
+    }
+
+    pub(super) fn reversed(&self) -> Part {
         let Some(inputs) = self.inputs else { return self.clone() };
         let outputs = self.dims - inputs;
         let moved = |v: usize| match v {
@@ -97,11 +131,7 @@ impl Part {
         };
         let mut names = self.names.clone();
         names[..self.dims].rotate_left(inputs);
-        let atom = |atom: &Atom| Atom {
-            terms: atom.terms.iter().map(|term| term.renamed(&moved)).collect(),
-            ops: atom.ops.clone(),
-        };
-        Part { names, inputs: Some(outputs), dims: self.dims, atoms: self.atoms.iter().map(atom).collect() }
+        Part { names, inputs: Some(outputs), dims: self.dims, atoms: self.renamed(&moved).collect() }
     }
 
     /// Reports whether variable `v` occurs in a comparison.
@@ -110,7 +140,7 @@ impl Part {
     }
 
     /// Returns a name for every variable, all different: its own if no variable before has it, else a new one.
-    fn shown_names(&self) -> Vec<String> {
+    pub(super) fn shown_names(&self) -> Vec<String> {
         let mut shown: Vec<String> = Vec::with_capacity(self.names.len());
         for (v, name) in self.names.iter().enumerate() {
             let mut fresh = (0..).map(|n| format!("v{}", v + n));
@@ -144,7 +174,7 @@ impl Term {
         }
     }
 
-    fn uses(&self, v: usize) -> bool {
+    pub(super) fn uses(&self, v: usize) -> bool {
         match self {
             Term::Number(_) => false,
             Term::Variable(w) => v == *w,
@@ -204,6 +234,14 @@ impl Term {
     }
 }
 
+/// Writes one number alone, more in parentheses.
+pub(super) fn list(values: &[i64]) -> String {
+    match values {
+        [only] => only.to_string(),
+        _ => format!("({})", values.iter().map(i64::to_string).collect::<Vec<_>>().join(",")),
+    }
+}
+
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -251,6 +289,9 @@ impl fmt::Display for Relation {
     /// Writes the relation so that it reads back: `{ [c] -> [i] : 0 <= c < 8 and i = 2*c }`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{ ")?;
+        if self.parts.is_empty() {
+            write!(f, "{} : false", self.space.part(Vec::new()))?;
+        }
         for (i, part) in self.parts.iter().enumerate() {
             write!(f, "{}{part}", if i > 0 { "; " } else { "" })?;
         }

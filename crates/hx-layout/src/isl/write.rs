@@ -110,6 +110,16 @@ fn graph(layout: &Layout) -> String {
     format!("0 <= c < {} and i = {}", layout.size(), sum(&terms(layout), 0))
 }
 
+/// Writes an offset plus the value of a layout at 1-D coordinate `name`.
+pub(super) fn digits_sum(name: &str, layout: &Layout, offset: i64) -> String {
+    sum(&terms_of(name, layout), offset)
+}
+
+/// Writes the relation of a swizzle of all integers: `{ [i] -> [j] }`.
+pub fn open_swizzle_map(swizzle: Swizzle) -> String {
+    format!("{{ [i] -> [j] : j = {} }}", swizzled(swizzle, "i"))
+}
+
 fn terms(layout: &Layout) -> Vec<(i64, String)> {
     terms_of("c", layout)
 }

@@ -8,6 +8,7 @@ mod convert;
 mod divide;
 mod gf2;
 mod ops;
+mod position;
 
 use std::fmt;
 
@@ -59,6 +60,10 @@ pub enum LinearError {
     UnknownDim(String),
     #[error("dimensions {found} were given where {wanted} were expected")]
     Dims { found: String, wanted: String },
+    #[error(
+        "dimension `{name}` is at different positions in {found} and {wanted}, whose other names differ: give both the same names"
+    )]
+    Moved { name: String, found: String, wanted: String },
     #[error("{what} has {bits} bits, more than {}", MAX_BITS)]
     TooManyBits { what: &'static str, bits: u64 },
     #[error("value {value} does not fit dimension `{dim}` of size {size}")]

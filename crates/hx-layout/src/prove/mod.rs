@@ -8,7 +8,7 @@ mod symbolic;
 
 use std::fmt;
 
-use crate::expr::{ExprError, sides};
+use crate::expr::{ExprError, UNKNOWN, sides};
 use crate::{ComposedLayout, Layout, LayoutError, LinearLayout, algebra, isl};
 
 /// The answer to `left == right`.
@@ -60,7 +60,7 @@ impl Proof {
 pub fn prove(text: &str) -> Result<Proof, ExprError> {
     let (left, right) = match sides(text) {
         Ok(sides) => sides,
-        Err(error) => return prove_symbolic(text).ok_or(error),
+        Err(error) => return prove_symbolic(text).ok_or_else(|| named(error)),
     };
     let (a, b) = (left.function()?, right.function()?);
     let outcome = if a.size() != b.size() {
@@ -73,6 +73,19 @@ pub fn prove(text: &str) -> Result<Proof, ExprError> {
     };
     let relations = Some([isl::composed_map(&a), isl::composed_map(&b)]);
     Ok(Proof { left: left.to_string(), right: right.to_string(), outcome, relations })
+}
+
+/// Says where names may be, in an error about an unknown name.
+fn named(error: ExprError) -> ExprError {
+    match error.message.strip_suffix(UNKNOWN) {
+        Some(name) => {
+            let functions =
+                "`∘`, `compose`, `coalesce`, `complement`, and `divide` and `product` by a layout";
+            let message = format!("{name}{UNKNOWN}: names stand for integers in layouts, {functions}");
+            ExprError { message, ..error }
+        }
+        None => error,
+    }
 }
 
 fn prove_symbolic(text: &str) -> Option<Proof> {

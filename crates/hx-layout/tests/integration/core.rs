@@ -60,8 +60,14 @@ fn text() {
     let check = |text: &str, want: Expect| check(text.parse(), want);
     check(" ( 4 , (2,) ) : (1,(-4,)) ", expect!["(4,(2,)):(1,(-4,))"]);
     check("(8):(1)", expect!["error: a tuple of one entry is written with a comma, `(8,)` at byte 2"]);
-    check("(4,2):(1,(2,3))", expect!["error: shape `(4,2)` and stride `(1,(2,3))` differ in structure"]);
-    check("0:1", expect!["error: extent 0 is less than 1"]);
+    check("(4,2):(1,2,3)", expect!["error: shape `(4,2)` and stride `(1,2,3)` differ in structure"]);
+    check(
+        "(4,2):(1,(2,3))",
+        expect![
+            "error: stride `(1,(2,3))` has a tuple where shape `(4,2)` has an integer, and a layout has one integer a mode: for values with several coordinates, write one layout for each coordinate, or a relation such as `{ [i, j] -> [i, j] : 0 <= i < 4 and 0 <= j < 8 }`"
+        ],
+    );
+    check("0:1", expect!["error: extent 0 is less than 1: a layout has at least one coordinate"]);
     check(
         "9223372036854775807:2",
         expect!["error: the largest index of the layout does not fit a 64-bit integer"],

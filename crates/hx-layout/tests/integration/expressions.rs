@@ -181,5 +181,10 @@ fn symbolic_proofs() {
             "(M,2,N):(1,M,5*M) ∘ M*N:1 == M*N:1 does not hold: for M = 1, N = 4 at 2 the left is 5, the right 2"
         ],
     );
-    check_proof("(M,N):(1,M) == foo(M)", expect!["`M` at 1: `M` is not known"]);
+    check_proof(
+        "(M,N):(1,M) == foo(M)",
+        expect![
+            "`M` at 1: `M` is not known: names stand for integers in layouts, `∘`, `compose`, `coalesce`, `complement`, and `divide` and `product` by a layout"
+        ],
+    );
 }

@@ -8,7 +8,10 @@
 
 mod core;
 mod drawings;
+mod drawn;
+mod evaluator;
 mod expressions;
+mod further;
 mod laws;
 mod original;
 mod relations;

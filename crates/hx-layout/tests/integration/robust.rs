@@ -1,6 +1,6 @@
 //! No text and no numbers make the algebra panic or run without end.
 
-use hx_layout::{Layout, Tiler, eval_expr, isl, prove};
+use hx_layout::{ComposedLayout, Layout, Swizzle, Tiler, eval_expr, isl, prove};
 use proptest::prelude::*;
 
 /// Generates pieces of the notation in any order; much of it parses.
@@ -9,7 +9,7 @@ fn soup() -> impl Strategy<Value = String> {
         4 => proptest::sample::select(vec![
             "(", ")", ",", ":", "<", ">", "_", " ", ";", "=", "==", "∘", " o ", "Sw<1,2,3>", "swizzle<3, 3, 3>", "a", "x:",
             "compose(", "complement(", "coalesce(", "linear(", "table(", "slice(", "inverse(", "recast(", "divide(",
-            "product(", "isl(", "[", "]", "right_inverse(", "left_inverse(", "from_isl(", "to_layout(",
+            "product(", "tile_to_shape(", "blocked_product(", "upcast(", "downcast(", "union(", "domain(", "image(", "is_injective(", " + ", " ∩ ", "M", "M*8", "{ [i] : 0 <= i < 6 }", "{ [x] -> [y] : y = x + 1 }", "isl(", "[", "]", "right_inverse(", "left_inverse(", "from_isl(", "to_layout(",
             "{ [c] -> [i] : 0 <= c < 8 and i = 2c }", "{", "}", "\"", "exists (", "floor(", "[c] -> [i] :", " and ", " or ", " mod ", "(4,8):(8,1)", "((2,2),8):((1,16),2)", "4:1", "6:0",
         ]).prop_map(String::from),
         2 => (-3..40i64).prop_map(|i| i.to_string()),
@@ -60,7 +60,13 @@ proptest! {
         let _ = (a.blocked_product(&b), a.raked_product(&b), a.max_common_layout(&b), a.is_injective());
         let tiler = Tiler::Layout(b.clone());
         let _ = (a.logical_divide(&tiler), a.zipped_divide(&tiler), a.logical_product(&tiler), a.flat_product(&tiler));
+        let swizzle = Swizzle::new((n & 3) as u32, (c & 63) as u32, (n >> 2) as i32 % 64).unwrap_or(Swizzle::identity());
+        let swizzled = ComposedLayout { swizzle, offset: c, layout: a.clone() };
+        let _ = (swizzled.logical_divide(&tiler), swizzled.logical_product(&tiler), swizzled.blocked_product(&b));
+        let _ = (swizzled.upcast(n), swizzled.downcast(n), swizzled.recast(n, c), a.inverse());
+        let _ = (swizzled.tile_to_shape(b.shape(), None), a.tile_to_shape(b.shape(), Some(b.stride())));
         let _ = prove::prove(&format!("{a} ∘ {b} == {b}"));
+        let _ = prove::prove(&format!("product({a}, M) == divide({b}, {a}) ∘ complement({b}, {}*M)", n.max(1)));
         let _ = (isl::layout_map(&a), hx_layout::LinearLayout::from_layout(&a));
         let _ = hx_layout::draw::Drawing::thread_value(&a, (n, c));
     }

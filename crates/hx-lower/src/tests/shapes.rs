@@ -71,3 +71,45 @@ fn what_parts_and_shapes_cannot_be() {
         "#]],
     );
 }
+
+/// A swizzled atom is repeated to the shape of a shared tensor, in the order of the last argument.
+#[test]
+fn layouts_with_swizzles_are_computed_with() {
+    check(
+        "kernel f(x: f16[m, 128]) grid [4] threads 128 {
+            let atom: layout = swizzle<3, 3, 3> ∘ (8, 64) : (64, 1);
+            let s = shared_tensor(f16, [16, 128], layout: tile_to_shape(atom, (16, 128), (2, 1)));
+            let t = shared_tensor(f16, [8, 64], layout: divide(atom, 8) ∘ (8, 64) : (1, 8));
+            copy(tile(x, [16, 128])[.., .., 0, 0], s);
+            copy(tile(x, [8, size(atom) / 8])[.., .., 0, 0], t);
+        }",
+        expect![[r#"
+            kernel f threads 128
+              grid [4]
+              param x: f16[m, 128] : [128, 1] align 16
+              fact m % 16 == 0
+              shared s: f16[16, 128] layout swizzle<3, 3, 3> ∘ ((8,2),(64,2)):((64,1024),(1,512))
+              shared t: f16[8, 64] layout swizzle<3, 3, 3> ∘ (8,64):(64,1)
+              register x_tile: f16[16, 128]
+              register x_tile_1: f16[8, 64]
+              #0 copy(x[0..16, 0..128], x_tile)
+              #1 copy(x_tile, s[0..16, 0..128])
+              #2 copy(x[0..8, 0..64], x_tile_1)
+              #3 copy(x_tile_1, t[0..8, 0..64])
+        "#]],
+    );
+    check(
+        "kernel f(x: f16[m, 128]) grid [4] threads 128 {
+            let v = shared_tensor(f16, [8, 128], layout: product(swizzle<3, 0, 3> ∘ 8 : 1, 128));
+            let w = shared_tensor(f16, [24], layout: inverse(swizzle<1, 0, 1> ∘ (3, 8) : (8, 1)));
+        }",
+        expect![[r#"
+            error[HX0304]: `swizzle<3, 0, 3> ∘ 8:1` cannot be repeated: its copies `128:8` do not begin at multiples of 64, and the swizzle moves with a copy only then; to swizzle the whole product, apply `swizzle<3, 0, 3>` to the product of `8:1`
+                          let v = shared_tensor(f16, [8, 128], layout: product(swizzle<3, 0, 3> ∘ 8 : 1, 128));
+                                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            error[HX0304]: found a layout after a swizzle, `(8,3):(3,1) ∘ swizzle<1, 0, 1>`, expected a layout `shape : stride` with or without a swizzle
+                          let w = shared_tensor(f16, [24], layout: inverse(swizzle<1, 0, 1> ∘ (3, 8) : (8, 1)));
+                                                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "#]],
+    );
+}

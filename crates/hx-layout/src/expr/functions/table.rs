@@ -1,13 +1,15 @@
 //! The table of functions: a row has the name, the documentation, and what the function computes.
 
-use Does::{All, Layouts, Number, One, Three, Tiled, Two};
+use Does::{All, Copies, Divided, Layouts, Modes, Number, One, Repeated, Three, Two};
 
-use super::{
-    coalesce, complement, compose, concat, divide, from_isl, inverse, left_inverse, linear, mode, plain,
-    product, recast, recast_bits, relation, right_inverse, size, slice, swizzle, table, to_layout,
+use super::layouts::{
+    coalesce, complement, compose, concat, divide, downcast, inverse, left_inverse, mode, product,
+    recast_bits, right_inverse, slice, swizzle, tile_to_shape, upcast,
 };
+use super::relations::{domain, from_isl, image, intersection, relation, union};
+use super::{cosize, is_injective, linear, plain, size, table, to_layout, unswizzled};
 use crate::expr::{Fault, Value};
-use crate::{Layout, LayoutError, Tiler};
+use crate::{ComposedLayout, Layout, LayoutError, Tiler};
 
 /// A function of the notation.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +27,14 @@ pub(super) enum Does {
     Layout(fn(&Layout) -> Result<Layout, LayoutError>),
     /// Maps two layouts to a layout.
     Layouts(fn(&Layout, &Layout) -> Result<Layout, LayoutError>),
-    /// Maps a layout and a tiler to a layout.
-    Tiled(fn(&Layout, &Tiler) -> Result<Layout, LayoutError>),
+    /// Maps a layout to a layout. A swizzle after it stays.
+    Modes(fn(&Layout) -> Result<Layout, LayoutError>),
+    /// Maps a layout and a tiler to a layout. A swizzle after it stays.
+    Divided(fn(&Layout, &Tiler) -> Result<Layout, LayoutError>),
+    /// Maps a layout, which may have a swizzle, and a tiler to a layout.
+    Repeated(fn(&ComposedLayout, &Tiler) -> Result<ComposedLayout, LayoutError>),
+    /// Maps a layout, which may have a swizzle, and a layout to a layout.
+    Copies(fn(&ComposedLayout, &Layout) -> Result<ComposedLayout, LayoutError>),
     /// Maps a layout to an integer.
     Number(fn(&Layout) -> i64),
     One(fn(&Value) -> Result<Value, Fault>),
@@ -41,7 +49,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "blocked_product",
         doc: "`a` repeated by `b`, block beside block.",
-        does: Layouts(Layout::blocked_product),
+        does: Copies(ComposedLayout::blocked_product),
     },
     Function { name: "coalesce", doc: "The same function in fewer modes.", does: All(coalesce) },
     Function {
@@ -56,7 +64,7 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "complement",
-        doc: "The layout of the indices that `l` leaves out.",
+        doc: "The layout of the indices that `l` leaves out; of a relation, the set of the values that it does not take.",
         does: All(complement),
     },
     Function { name: "compose", doc: "The layout `a ∘ b`.", does: Two(compose) },
@@ -66,11 +74,7 @@ pub const FUNCTIONS: &[Function] = &[
         doc: "Whether two tuples nest alike.",
         does: Two(|a, b| Ok(Value::Bool(a.tuple()?.congruent(&b.tuple()?)))),
     },
-    Function {
-        name: "cosize",
-        doc: "One more than the largest index of a layout.",
-        does: Number(Layout::cosize),
-    },
+    Function { name: "cosize", doc: "One more than the largest index of a layout.", does: One(cosize) },
     Function {
         name: "crd2idx",
         doc: "The colexicographic index of a coordinate in a shape.",
@@ -83,29 +87,30 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function { name: "divide", doc: "A layout divided by a tiler: tile and rest.", does: Two(divide) },
     Function {
-        name: "downcast",
-        doc: "A layout in elements `n` times as narrow.",
-        does: Two(|a, n| recast(a, n, Layout::downcast)),
+        name: "domain",
+        doc: "The set of the coordinates of a relation or layout.",
+        does: One(domain),
     },
+    Function { name: "downcast", doc: "A layout in elements `n` times as narrow.", does: Two(downcast) },
     Function {
         name: "filter",
         doc: "A layout without modes of stride 0 or extent 1.",
-        does: Does::Layout(|a| Ok(a.filter())),
+        does: Modes(|a| Ok(a.filter())),
     },
     Function {
         name: "flat_divide",
         doc: "As `zipped_divide`, all modes beside each other.",
-        does: Tiled(Layout::flat_divide),
+        does: Divided(Layout::flat_divide),
     },
     Function {
         name: "flat_product",
         doc: "As `zipped_product`, all modes beside each other.",
-        does: Tiled(Layout::flat_product),
+        does: Repeated(ComposedLayout::flat_product),
     },
     Function {
         name: "flatten",
         doc: "The same function without nesting.",
-        does: Does::Layout(|a| Layout::flat(a.leaves())),
+        does: Modes(|a| Layout::flat(a.leaves())),
     },
     Function {
         name: "from_isl",
@@ -117,11 +122,13 @@ pub const FUNCTIONS: &[Function] = &[
         doc: "The coordinate of a colexicographic index in a shape.",
         does: Two(|shape, i| Ok(Value::from_tuple(&shape.tuple()?.index_to_coord(i.int()?)?))),
     },
+    Function { name: "image", doc: "The set of the values of a relation or layout.", does: One(image) },
+    Function { name: "intersection", doc: "The points that two relations share.", does: Two(intersection) },
     Function { name: "inverse", doc: "The inverse of a layout.", does: One(inverse) },
     Function {
         name: "is_injective",
-        doc: "Whether a layout takes no two coordinates to one index.",
-        does: One(|a| Ok(Value::Bool(plain(a)?.is_injective()?))),
+        doc: "Whether a layout or relation takes no two coordinates to one index.",
+        does: One(is_injective),
     },
     Function { name: "isl", doc: "A layout as a relation in the notation of isl.", does: One(relation) },
     Function {
@@ -160,8 +167,9 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "raked_product",
         doc: "`a` repeated by `b`, interleaved.",
-        does: Layouts(Layout::raked_product),
+        does: Copies(ComposedLayout::raked_product),
     },
+    Function { name: "range", doc: "The set of the values of a relation or layout.", does: One(image) },
     Function { name: "rank", doc: "The number of modes of a layout.", does: Number(|a| a.rank() as i64) },
     Function {
         name: "recast",
@@ -181,9 +189,13 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "shape",
         doc: "The extents of a layout.",
-        does: One(|a| Ok(Value::from_tuple(plain(a)?.shape()))),
+        does: One(|a| Ok(Value::from_tuple(unswizzled(a)?.shape()))),
     },
-    Function { name: "size", doc: "The number of elements of a layout or tensor.", does: One(size) },
+    Function {
+        name: "size",
+        doc: "The number of elements of a layout or tensor, or of points of a relation.",
+        does: One(size),
+    },
     Function {
         name: "slice",
         doc: "A layout at a coordinate in which `_` keeps a mode, and the offset of the rest.",
@@ -201,33 +213,35 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function { name: "table", doc: "Every index of a layout, in order.", does: One(table) },
     Function {
+        name: "tile_to_shape",
+        doc: "A layout repeated to a shape, along the modes in this order.",
+        does: All(tile_to_shape),
+    },
+    Function {
         name: "tiled_divide",
         doc: "As `zipped_divide`, the modes of the rest beside the tile.",
-        does: Tiled(Layout::tiled_divide),
+        does: Divided(Layout::tiled_divide),
     },
     Function {
         name: "tiled_product",
         doc: "As `zipped_product`, the modes of the repetitions beside the layout.",
-        does: Tiled(Layout::tiled_product),
+        does: Repeated(ComposedLayout::tiled_product),
     },
     Function {
         name: "to_layout",
         doc: "A linear map of bits, or a relation, as a layout.",
         does: One(to_layout),
     },
-    Function {
-        name: "upcast",
-        doc: "A layout in elements `n` times as wide.",
-        does: Two(|a, n| recast(a, n, Layout::upcast)),
-    },
+    Function { name: "union", doc: "The points of either of two relations.", does: Two(union) },
+    Function { name: "upcast", doc: "A layout in elements `n` times as wide.", does: Two(upcast) },
     Function {
         name: "zipped_divide",
         doc: "A layout divided by a tiler, tiles in one mode and the rest in another.",
-        does: Tiled(Layout::zipped_divide),
+        does: Divided(Layout::zipped_divide),
     },
     Function {
         name: "zipped_product",
         doc: "A layout repeated by another, layout in one mode and repetitions in another.",
-        does: Tiled(Layout::zipped_product),
+        does: Repeated(ComposedLayout::zipped_product),
     },
 ];
