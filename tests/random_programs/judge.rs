@@ -249,6 +249,9 @@ fn rows(program: &TileProgram, solution: &Solution, text: &str) -> BTreeSet<Stri
             Choice::Reduce(reduce) if !reduce.lanes.is_empty() => {
                 rows.insert("shfl.bfly.b32".to_owned());
             }
+            Choice::Slice(slice) if slice.mirrored != 0 => {
+                rows.insert("shfl.bfly.b32".to_owned());
+            }
             Choice::Slice(slice) if !slice.lanes.is_empty() => {
                 rows.insert("shfl.idx.b32".to_owned());
             }

@@ -77,6 +77,7 @@ pub(super) const PARTS: &[&str] = &[
     "argmax",
     "any and all",
     "split and concat",
+    "flip",
     "part of an expression",
     "choice between literals",
     "gathered elements",

@@ -151,6 +151,7 @@ impl<'db> Lowering<'db> {
                 let tensor = self.tensor(t)?;
                 self.permute(id, &tensor, order)
             }
+            CommonFn::Flip => self.flip(call),
             CommonFn::Cast => {
                 let [t, dtype] = self.first(call)?;
                 self.cast(id, t, dtype, hint)

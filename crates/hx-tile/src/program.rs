@@ -314,7 +314,8 @@ pub enum OpKind {
     /// Combines all elements of `src` along `axis` by an associative and commutative operator. `dst` has extent 1 along
     /// `axis`.
     Reduce { dst: TensorId, src: TensorId, axis: usize, operator: Operator },
-    /// Sets `dst` to the elements of a view of a register tensor. The view may reorder, cut, drop or add modes.
+    /// Sets `dst` to the elements of a view of a register tensor. The view may reorder, cut, drop or add modes, or
+    /// reverse modes that it shows as a whole.
     Slice { dst: TensorId, src: View },
     /// Sets the elements of a register tensor that a view of it shows to those of `src`; the others keep their values. The view
     /// cuts modes, or keeps them.

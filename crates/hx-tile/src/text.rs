@@ -281,6 +281,7 @@ fn part_text(program: &TileProgram, view: &View) -> String {
         let offset = &view.offsets[d];
         match view.modes.iter().find(|m| m.dim == d && !m.factor.is_zero()) {
             None => offset.to_string(),
+            Some(m) if m.is_reversed() => ".. reversed".into(),
             Some(m) if m.extent == tensor.shape[d] => "..".into(),
             Some(m) => format!("{offset}..{}", offset.clone() + hx_index::Expr::constant(m.extent)),
         }

@@ -148,6 +148,8 @@ super::families! {
     Common(CommonFn) {
         Permute: "permute", [required("t"), required("order")],
             "The modes of a tensor in another order: a view.", method;
+        Flip: "flip", [required("t"), required("axis")],
+            "The elements of a register tensor in reverse order along `axis:`.", method;
         Cast: "cast", [required("t"), required("dtype")],
             "Elementwise conversion, rounding to nearest into floats and toward zero into integers.", method;
         Where: "where", [required("c"), required("x"), required("y")],

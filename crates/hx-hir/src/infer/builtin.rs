@@ -187,6 +187,7 @@ impl Infer<'_> {
                 let [t, order] = first(given)?;
                 self.permute((t.0, &t.1), (order.0, &order.1))
             }
+            CommonFn::Flip => self.flip(given)?,
             CommonFn::Cast => {
                 let [t, dtype] = first(given)?;
                 self.cast(t, dtype)
