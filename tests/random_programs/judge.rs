@@ -224,7 +224,7 @@ fn longest(ptx: &str) -> &str {
 /// Returns the names of the catalogue's rows that a solution uses; for elementwise expressions `operator.type`.
 fn rows(program: &TileProgram, solution: &Solution, text: &str) -> BTreeSet<String> {
     let mut rows = BTreeSet::new();
-    for choice in solution.choices.values() {
+    for (id, choice) in &solution.choices {
         match choice {
             Choice::Copy(copy) => {
                 rows.insert(copy.row.to_string());
@@ -258,7 +258,9 @@ fn rows(program: &TileProgram, solution: &Solution, text: &str) -> BTreeSet<Stri
             Choice::Scan(scan)
                 if scan.levels.iter().any(|l| matches!(l, hx_tile::ScanLevel::Lanes { .. })) =>
             {
-                rows.insert("shfl.up.b32".to_owned());
+                let reverse =
+                    matches!(program.op(*id).map(|op| &op.kind), Some(OpKind::Scan { reverse: true, .. }));
+                rows.insert(if reverse { "shfl.idx.b32" } else { "shfl.up.b32" }.to_owned());
             }
             Choice::Map(_) | Choice::Reduce(_) | Choice::Slice(_) | Choice::Scan(_) => {}
         }

@@ -324,8 +324,9 @@ pub enum OpKind {
     /// scope until the end of the enclosing statements.
     ReadNumber { var: Symbol, src: TensorId },
     /// Scans tensors of one shape along an axis, inclusively, by an associative operator on tuples. `op[i]` is component `i`
-    /// of the operator; its inputs `0..n` are the earlier operand, its inputs `n..2n` the later one.
-    Scan { dst: Vec<TensorId>, src: Vec<TensorId>, axis: usize, op: Vec<Scalar> },
+    /// of the operator; its inputs `0..n` are the earlier operand, its inputs `n..2n` the later one. With `reverse` the scan begins at
+    /// the last element: the earlier operand is the one nearer to the end of the axis.
+    Scan { dst: Vec<TensorId>, src: Vec<TensorId>, axis: usize, op: Vec<Scalar>, reverse: bool },
     /// Accesses every element of a view of memory atomically, with the same element of a register tensor.
     Atomic(Atomic),
     /// Adds to every element of `x` the same element of the other blocks of the cluster along this axis, in the order of their

@@ -132,6 +132,9 @@ impl Infer<'_> {
             }
             KernelFn::Scan => {
                 let [t, axis] = first(given)?;
+                if let Some(Some((at, reverse))) = given.get(3) {
+                    self.want_condition(*at, reverse);
+                }
                 self.each_part(t, |cx, part| cx.scan(part, &axis))
             }
         })

@@ -90,7 +90,7 @@ impl<'p> SolverContext<'_, 'p> {
                 let across = (!steps.digits.is_empty()).then_some(self.drain);
                 cost::reduce(target, threads, s.values(), d.values(), steps.lanes.len(), across)
             }
-            OpKind::Scan { dst, src: _, axis, op } => {
+            OpKind::Scan { dst, src: _, axis, op, reverse: _ } => {
                 let Some(first) = dst.first() else { return Ok(0.0) };
                 let layout = &known[*first].layout;
                 let Some(levels) = parts::levels(threads, layout, *axis, self.target()) else {
