@@ -125,3 +125,20 @@ test "operands" {
     product(a, b, c);
     assert_close(c, flip(a, axis: 1) @ b.T, atol: 1e-3);
 }
+
+/// An update in place: each thread holds a row, and stores it from right to left.
+kernel turned<N = 8>(y: mut f32[m, N])
+    grid [cdiv(m, 32)]
+    threads 32
+{
+    let t = register_tensor(f32, [32, N], layout: (32, N) : (1, 32));
+    copy(tile(y, [32, N])[.., .., block_idx, 0], t);
+    copy(flip(t, axis: 1), tile(y, [32, N])[.., .., block_idx, 0]);
+}
+
+test "in place" {
+    let y = randn(f32, [70, 8], seed: 1);
+    let x = y.copy();
+    turned(y);
+    assert_eq(y, flip(x, axis: 1));
+}

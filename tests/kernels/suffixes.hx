@@ -107,6 +107,8 @@ test "ragged rows" for n in [1, 31, 100, 128] {
     let y = empty(f32, [5, n]);
     ragged(x, y);
     assert_eq(y, scan(x, axis: 1, op: |a, b| a + b, reverse: true));
+    ragged(x, x);
+    assert_eq(x, y);
 }
 
 /// Narrow elements and truth values: reachability from the end.

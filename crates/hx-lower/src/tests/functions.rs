@@ -334,9 +334,12 @@ fn a_scan_may_begin_at_the_last_element() {
               #4 copy(scanned_1, y[0..8, 0..32])
         "#]],
     );
-    check(&kernel("copy(scan(t, axis: 1, op: |a, b| a + b, reverse: flag), y);"), expect![[r#"
+    check(
+        &kernel("copy(scan(t, axis: 1, op: |a, b| a + b, reverse: flag), y);"),
+        expect![[r#"
         error[HX0209]: `reverse` is `decided != 0`, which is known only at run time
           copy(scan(t, axis: 1, op: |a, b| a + b, reverse: flag), y);
                                                            ^^^^
-    "#]]);
+    "#]],
+    );
 }
