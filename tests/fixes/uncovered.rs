@@ -33,6 +33,11 @@ pub(super) const UNCOVERED: &[UncoveredMistake] = &[
         code: "HX0202",
         hides: "the call lacks an argument",
     },
+    UncoveredMistake {
+        program: "tests/kernels/integers.hx:237 not cast",
+        code: "HX0204",
+        hides: "the sum has operands of two types",
+    },
 ];
 
 impl UncoveredMistake {

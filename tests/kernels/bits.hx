@@ -217,3 +217,60 @@ test "powers and numbers that are none" for T in [f32, f64, f16] {
     assert_close(p, pow(x, y), ulp: 4);
     assert_eq(bad, p > 4);
 }
+
+/// Shifts by counts of other types: of counters, of numbers of the launch and of tiles.
+kernel shifts<B = 128, T: type = u32, C: type = i32>(x: T[n], by: C[n], m: T, k: C, y: mut T[10, n])
+    grid [cdiv(n, B)]
+    threads 64
+{
+    let [block] = block_idx;
+    let v = load(tile(x, [B])[.., block]);
+    let s = load(tile(by, [B])[.., block]);
+    let o = tile(y, [1, B])[0, .., .., block];
+    copy(v << s, o[.., 0]);
+    copy(v >> s, o[.., 1]);
+    copy(v << k, o[.., 2]);
+    copy(v >> k, o[.., 3]);
+    copy(m << s, o[.., 4]);
+    copy(m >> s, o[.., 5]);
+    copy(v ^ m << k, o[.., 6]);
+    copy(v ^ m >> k, o[.., 7]);
+    let total = m;
+    for p in 0..3 {
+        total <<= p;
+        total ^= m << (2 * p);
+    }
+    copy(v ^ total, o[.., 8]);
+    copy(v >> n, o[.., 9]);
+}
+
+test "counts of other types" for (T, bits) in [(u8, 8), (i8, 8), (u16, 16), (u32, 32), (i32, 32)] {
+    for (C, low) in [(i8, -9), (u8, 0), (i16, -300), (i32, -300), (u32, 0), (i64, -300)] {
+        let n = 300;
+        let x = cast(uniform(i64, [n], low: 0, high: 1 << bits, seed: 1), T);
+        let by = uniform(C, [n], low: low, high: bits + 3, seed: 2);
+        let m = cast((1 << bits) - 3, T);
+        // The host has 64 bits and refuses to lose any: the bits that the type loses are masked first.
+        let wide = cast(where(by < 0, bits, min(by, bits)), i64);
+        for k in [low, 0, 3, bits - 1, bits, bits + 2] {
+            let y = empty(T, [10, n]);
+            shifts(x, by, m, k, y);
+            let by_k = where(k < 0, bits, min(k, bits));
+            let left = cast((cast(x, i64) & (1 << bits - wide) - 1) << wide, T);
+            assert_eq(y[0], left);
+            assert_eq(y[1], x >> wide);
+            assert_eq(y[2], cast((cast(x, i64) & (1 << bits - by_k) - 1) << by_k, T));
+            assert_eq(y[3], x >> by_k);
+            assert_eq(y[4], cast((m & (1 << bits - wide) - 1) << wide, T));
+            assert_eq(y[5], cast(m >> wide, T));
+            assert_eq(y[6], x ^ cast((m & (1 << bits - by_k) - 1) << by_k, T));
+            assert_eq(y[7], x ^ cast(m >> by_k, T));
+            let total = m;
+            for p in 0..3 {
+                total = (total << p) ^ (m << 2 * p);
+            }
+            assert_eq(y[8], x ^ cast(total, T));
+            assert_eq(y[9], where(x < 0, -1, 0));
+        }
+    }
+}

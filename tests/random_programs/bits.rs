@@ -30,11 +30,19 @@ pub(super) struct Bits {
     /// The type of the operands.
     pub(super) dtype: DType,
     pub(super) operands: Vec<Node>,
+    /// The type of the count of a shift, if it is not that of the left operand. It holds every count that is drawn.
+    pub(super) count: Option<DType>,
 }
 
 impl Bits {
     pub(super) fn node(op: Bit, dtype: DType, operands: &[&Node]) -> Node {
-        Node::Bits(Bits { op, dtype, operands: operands.iter().map(|x| (*x).clone()).collect() }.into())
+        let operands = operands.iter().map(|x| (*x).clone()).collect();
+        Node::Bits(Bits { op, dtype, operands, count: None }.into())
+    }
+
+    /// Returns `x << y` or `x >> y` with a count of the type `count`.
+    pub(super) fn shift(op: Bit, dtype: DType, [x, y]: [Node; 2], count: Option<DType>) -> Node {
+        Node::Bits(Bits { op, dtype, operands: vec![x, y], count }.into())
     }
 
     pub(super) fn renumbered(&self, by: usize) -> Bits {

@@ -69,7 +69,8 @@ impl Draw {
         let most = if op == Bit::Shl { bits.min(32) } else { bits };
         let by = |times: i64| if op == Bit::Shl { a.map(|x| x << times) } else { a.map(|x| x >> times) };
         if self.percent(60) {
-            let times = self.below(most as usize + 2) as i64;
+            // A constant that is the width of the type or more is an error.
+            let times = self.below(bits.min(most + 2) as usize) as i64;
             let amount = Node::Const(times);
             return Some((Bits::node(op, dtype, &[&x, &amount]), by(times.min(63))));
         }
@@ -81,7 +82,13 @@ impl Draw {
         }
         let out = if a.low < 0 { Range::new(-1, 0) } else { Range::new(0, 0) };
         let range = if op == Bit::Shl { by(most + 1).union(a) } else { a }.union(out);
-        Some((Bits::node(op, dtype, &[&x, &amount]), range))
+        let count = self.count();
+        Some((Bits::shift(op, dtype, [x, amount], count), range))
+    }
+
+    /// Draws the type of a count, which may be narrower or wider than that of the left operand.
+    fn count(&mut self) -> Option<DType> {
+        self.pick(&[None, Some(DType::I8), Some(DType::I32), Some(DType::I64)])
     }
 
     /// Draws the upper half of a product that the reference holds exactly.
@@ -103,9 +110,13 @@ impl Draw {
             Bit::Not => Bits::node(op, dtype, &[x]),
             Bit::Shl | Bit::Shr => {
                 let most = if op == Bit::Shl { dtype.bits().min(32) } else { dtype.bits() };
-                let amount = self.below(most as usize + 2) as i64;
-                let amount = if self.percent(50) { Node::Const(amount) } else { Node::Launched(amount) };
-                Bits::node(op, dtype, &[x, &amount])
+                if self.percent(50) {
+                    let amount = self.below(dtype.bits().min(most + 2) as usize) as i64;
+                    return Bits::node(op, dtype, &[x, &Node::Const(amount)]);
+                }
+                let amount = Node::Launched(self.below(most as usize + 2) as i64);
+                let count = self.count();
+                Bits::shift(op, dtype, [x.clone(), amount], count)
             }
             _ => {
                 let y = self.of_numbers(dtype, depth, own);

@@ -24,6 +24,8 @@ pub(super) enum Change {
     Reshape,
     /// The tile is split into parts along an axis, and they are joined in another order: each moves one place to the front.
     Rotated { axis: usize, parts: i64 },
+    /// The elements in reverse order along an axis.
+    Flipped { axis: usize },
     /// The tile where some or all elements satisfy a comparison with a number, along an axis or in the whole tile; elsewhere 0.
     Truths { all: bool, axis: Option<usize>, compare: Compare, with: i64 },
 }
@@ -35,6 +37,7 @@ impl Change {
             Change::OfExpression { .. }
             | Change::Position { .. }
             | Change::Reshape
+            | Change::Flipped { .. }
             | Change::Rotated { .. } => true,
             Change::Assign { .. } | Change::Axes { .. } | Change::Literals { .. } | Change::Truths { .. } => {
                 false
@@ -175,9 +178,15 @@ impl Draw {
         self.push(Op::Changed(change), vec![at], Value { range, ..value });
     }
 
-    pub(super) fn rotated(&mut self) {
+    /// Draws a tile with its elements, or its parts, in another order along an axis.
+    pub(super) fn reordered(&mut self) {
         let at = self.any_wide();
         let value = self.value(at);
+        if self.percent(50) {
+            let axis = self.below(2);
+            self.push(Op::Changed(Change::Flipped { axis }), vec![at], value);
+            return;
+        }
         let fits = |(axis, parts): &(usize, i64)| value.shape[*axis] % parts == 0;
         let all: Vec<(usize, i64)> =
             [0, 1].into_iter().flat_map(|axis| [2, 3, 4].map(|parts| (axis, parts))).filter(fits).collect();

@@ -5,8 +5,8 @@ use hx_target::{AtomicForm, CopyRow, Space};
 
 use super::draw::Draw;
 use super::program::{
-    Condition, Fold, Input, Join, Node, Op, Range, Shape, Value, ViewKind, exact, is_narrow, is_unsigned,
-    sums_of,
+    Condition, Fold, Input, Join, Node, Op, Range, Scanned, Shape, Value, ViewKind, exact, is_narrow,
+    is_unsigned, sums_of,
 };
 
 /// Reports whether a row has a multiple of 8 elements, so that rows of packed elements are whole bytes.
@@ -52,7 +52,8 @@ impl Draw {
         let mut from = vec![at];
         from.extend(beside.filter(|_| self.percent(30)));
         let pair = from.len() > 1;
-        self.push(Op::Scan { axis, fold, pair }, from, Value { range, ..value });
+        let scanned = Scanned { axis, fold, pair, reverse: self.percent(40) };
+        self.push(Op::Scan(scanned), from, Value { range, ..value });
     }
 
     /// Draws a product for each slice of K, and the sum of the products.

@@ -224,7 +224,7 @@ fn longest(ptx: &str) -> &str {
 /// Returns the names of the catalogue's rows that a solution uses; for elementwise expressions `operator.type`.
 fn rows(program: &TileProgram, solution: &Solution, text: &str) -> BTreeSet<String> {
     let mut rows = BTreeSet::new();
-    for choice in solution.choices.values() {
+    for (id, choice) in &solution.choices {
         match choice {
             Choice::Copy(copy) => {
                 rows.insert(copy.row.to_string());
@@ -249,13 +249,18 @@ fn rows(program: &TileProgram, solution: &Solution, text: &str) -> BTreeSet<Stri
             Choice::Reduce(reduce) if !reduce.lanes.is_empty() => {
                 rows.insert("shfl.bfly.b32".to_owned());
             }
+            Choice::Slice(slice) if slice.mirrored != 0 => {
+                rows.insert("shfl.bfly.b32".to_owned());
+            }
             Choice::Slice(slice) if !slice.lanes.is_empty() => {
                 rows.insert("shfl.idx.b32".to_owned());
             }
             Choice::Scan(scan)
                 if scan.levels.iter().any(|l| matches!(l, hx_tile::ScanLevel::Lanes { .. })) =>
             {
-                rows.insert("shfl.up.b32".to_owned());
+                let reverse =
+                    matches!(program.op(*id).map(|op| &op.kind), Some(OpKind::Scan { reverse: true, .. }));
+                rows.insert(if reverse { "shfl.idx.b32" } else { "shfl.up.b32" }.to_owned());
             }
             Choice::Map(_) | Choice::Reduce(_) | Choice::Slice(_) | Choice::Scan(_) => {}
         }

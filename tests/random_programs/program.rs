@@ -364,12 +364,8 @@ pub(super) enum Op {
     Rearrange {
         layout: Option<String>,
     },
-    /// Every prefix along an axis; with `pair` together with the prefixes of another tile by another operator.
-    Scan {
-        axis: usize,
-        fold: Fold,
-        pair: bool,
-    },
+    /// Every prefix along an axis, or every suffix; with `pair` together with those of another tile by another operator.
+    Scan(Scanned),
     /// A part of a tile from these rows and columns on, and perhaps transposed.
     Part {
         first: Shape,
@@ -390,6 +386,15 @@ pub(super) enum Op {
         no: Node,
         flag: bool,
     },
+}
+
+/// A scan along an axis, from the last element on with `reverse`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Scanned {
+    pub(super) axis: usize,
+    pub(super) fold: Fold,
+    pub(super) pair: bool,
+    pub(super) reverse: bool,
 }
 
 /// A loop over slices.

@@ -10,14 +10,18 @@ use super::write::{Writer, float};
 impl Writer<'_> {
     /// Writes an operation whose result has the type `dtype`.
     pub(super) fn bits(&mut self, bits: &Bits, dtype: DType, args: &[String], like: &str) -> String {
-        let Bits { op, dtype: own, operands } = bits;
+        let Bits { op, dtype: own, operands, count } = bits;
         if self.in_number {
             self.draws.insert(format!("bits of numbers of {own}"));
         } else {
             self.parts.insert("bits");
             self.draws.insert(format!("{} of {own}", name(*op)));
         }
-        let all: Vec<String> = operands.iter().map(|node| self.device(node, *own, args, like)).collect();
+        let mut all: Vec<String> = operands.iter().map(|node| self.device(node, *own, args, like)).collect();
+        if let (Some(count), [_, by]) = (count, all.as_mut_slice()) {
+            self.draws.insert(format!("counts of {count} for {own}"));
+            *by = format!("cast({by}, {count})");
+        }
         match (op, all.as_slice()) {
             (Bit::Not, [x]) => format!("(~{x})"),
             (Bit::Same, [x]) => format!("bitcast({x}, {dtype})"),

@@ -67,6 +67,11 @@ impl Writer<'_> {
                     self.tiles.push(format!("v{at}{to} = v{from}{own};"));
                 }
             }
+            Change::Flipped { axis } => {
+                self.parts.insert("flip");
+                self.emit(format!("let v{at} = flip(v{from}, axis: {axis});"));
+                self.expect(at, &format!("flip(v{from}, axis: {axis})"));
+            }
             Change::Truths { all, axis, compare: how, with } => {
                 self.parts.insert("any and all");
                 let (name, sign) = (if *all { "all" } else { "any" }, compare(*how));

@@ -1,6 +1,6 @@
 //! Writes scans, parts of tiles and gathered rows as text.
 
-use super::program::{Binary, Compare, Fold, Input, Shape, Value};
+use super::program::{Binary, Compare, Fold, Input, Scanned, Shape, Value};
 use super::write::Writer;
 
 impl Writer<'_> {
@@ -70,8 +70,10 @@ impl Writer<'_> {
         self.expect(at, &format!("{} @ {}.T", left.1, right.1));
     }
 
-    pub(super) fn scan(&mut self, at: usize, from: &[usize], axis: usize, fold: Fold, pair: bool) {
-        self.parts.insert("scan");
+    pub(super) fn scan(&mut self, at: usize, from: &[usize], scanned: Scanned) {
+        let Scanned { axis, fold, pair, reverse } = scanned;
+        self.parts.insert(if reverse { "scan from the end" } else { "scan" });
+        let reverse = if reverse { ", reverse: true" } else { "" };
         let operator = |a: &str, b: &str| match fold {
             Fold::Sum => format!("{a} + {b}"),
             Fold::Max => format!("max({a}, {b})"),
@@ -83,15 +85,16 @@ impl Writer<'_> {
             let own = operator("a0", "a1");
             self.emit(format!(
                 "let (v{at}, _) = scan((v{first}, v{beside}), axis: {axis}, \
-                 op: |(a0, b0), (a1, b1)| ({own}, max(b0, b1)));"
+                 op: |(a0, b0), (a1, b1)| ({own}, max(b0, b1)){reverse});"
             ));
         } else {
             self.emit(format!(
-                "let v{at} = scan(v{first}, axis: {axis}, op: |a, b| {});",
+                "let v{at} = scan(v{first}, axis: {axis}, op: |a, b| {}{reverse});",
                 operator("a", "b")
             ));
         }
-        self.expect(at, &format!("scan(v{first}, axis: {axis}, op: |a, b| {})", operator("a", "b")));
+        let own = operator("a", "b");
+        self.expect(at, &format!("scan(v{first}, axis: {axis}, op: |a, b| {own}{reverse})"));
     }
 
     pub(super) fn part(&mut self, at: usize, from: usize, first: Shape, turned: bool) {

@@ -1,9 +1,10 @@
-//! Functions that depend on the order of numbers: `argmax`, `argmin`, `sort`.
+//! Functions that depend on the order of numbers, `argmax`, `argmin` and `sort`, and `flip`, which reverses it.
 
 use std::cmp::Ordering;
 
 use crate::dense::{Dense, Numbers};
 use crate::error::{HostError, HostResult};
+use crate::tensor::{HostTensor, Tensor};
 
 /// Returns the position along `axis` of the largest or the least element of each line, the first of equal ones. NaN is skipped,
 /// as in kernels; a line of only NaN has position 0. The axis is removed unless `keep` is set.
@@ -45,6 +46,19 @@ pub(crate) fn sort(a: &Dense, axis: usize) -> Dense {
     });
     let at: Vec<usize> = sorted.into_iter().map(|at| at as usize).collect();
     Dense { shape: a.shape.clone(), data: a.data.gather(&at) }
+}
+
+/// Returns a new tensor with the elements of each line of `axis` in reverse order.
+pub(crate) fn flip(t: &Tensor, axis: usize) -> Tensor {
+    let shape = t.shape();
+    let (n, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+    let bits = t.bits();
+    let mirrored = |i: usize| {
+        let along = i / inner % n;
+        bits[i + (n - 1 - along) * inner - along * inner]
+    };
+    let flipped: Vec<u64> = (0..bits.len()).map(mirrored).collect();
+    Tensor::from_host(HostTensor::of_bits(t.dtype(), shape, &flipped))
 }
 
 /// Calls `f` for each line along `axis`, with the row-major indices of its elements and a function that compares two elements by

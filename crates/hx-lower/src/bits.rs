@@ -29,6 +29,9 @@ impl Lowering<'_> {
             };
         }
         self.short(id, a, b)?;
+        if matches!(op, BitOp::Shl | BitOp::Shr) {
+            self.known_count(id, elementwise(op), &Value::Int(b.clone()), DType::I64)?;
+        }
         if let Some(value) = op.apply(a, b, &self.facts) {
             return Ok(Value::Int(value));
         }

@@ -128,10 +128,7 @@ impl<'db> Lowering<'db> {
                 let [t, shape] = self.first(call)?;
                 self.reshape(t, shape, hint)
             }
-            KernelFn::Scan => {
-                let [t, axis, op] = self.first(call)?;
-                self.scan(id, t, axis, op, hint)
-            }
+            KernelFn::Scan => self.scan(call),
             KernelFn::WaitStores => {
                 let [n] = self.first(call)?;
                 self.wait_stores(id, n, call.slot(1))
@@ -151,6 +148,7 @@ impl<'db> Lowering<'db> {
                 let tensor = self.tensor(t)?;
                 self.permute(id, &tensor, order)
             }
+            CommonFn::Flip => self.flip(call),
             CommonFn::Cast => {
                 let [t, dtype] = self.first(call)?;
                 self.cast(id, t, dtype, hint)

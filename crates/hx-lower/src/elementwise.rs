@@ -43,6 +43,7 @@ pub(crate) fn comparison(op: CmpOp) -> (Operator, bool) {
 impl Lowering<'_> {
     /// Applies an operator to operands, at least one of which is a tensor or a run-time number.
     pub(crate) fn apply(&mut self, id: ExprId, operator: Operator, operands: Vec<Operand>) -> Lower<Value> {
+        let operands = self.with_count(id, operator, operands)?;
         if let Some(whole) = self.whole_apply(id, operator, &operands)? {
             return Ok(whole);
         }

@@ -34,7 +34,7 @@ impl Lowering<'_> {
         let (found, _) = self.new_register("at", DType::I32, shape.clone(), id);
         let op = later_if_better(largest, dtype);
         let (dst, src) = (vec![elements, found], vec![src, positions]);
-        self.emit(OpKind::Scan { dst, src, axis, op }, id);
+        self.emit(OpKind::Scan { dst, src, axis, op, reverse: false }, id);
         let mut last = self.whole(found);
         last.offsets[axis] = Expr::constant(shape[axis] - 1);
         last.modes[axis] = ViewMode { extent: 1, dim: axis, factor: Expr::constant(1) };

@@ -1,4 +1,4 @@
-//! Joins register tensors, and cuts tensors into equal parts.
+//! Joins register tensors, cuts tensors into equal parts, and reverses the order of elements.
 
 use hx_base::codes;
 use hx_hir::ExprId;
@@ -61,6 +61,36 @@ impl Lowering<'_> {
             first += extent;
         }
         Ok(Value::Tensor(result))
+    }
+
+    /// Lowers `flip(t, axis)`: a new register tensor, whose element `i` along the axis is element `n - 1 - i` of `t`.
+    pub(crate) fn flip(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
+        let [at, axis_at] = self.first(call)?;
+        let value = self.eval(at)?;
+        let tensor = self.want_register(at, value)?;
+        let (src, tensor) = self.settled(at, &tensor, None)?;
+        let axis = self.axis(axis_at, self.output.tensor(src).shape.len())?;
+        let (_, flipped) = self.flipped((src, &tensor), axis, call.hint.unwrap_or("flipped"), call.id);
+        Ok(Value::Tensor(flipped))
+    }
+
+    /// Returns a new register tensor with the elements of another one in reverse order along an axis.
+    pub(crate) fn flipped(
+        &mut self,
+        (src, tensor): (TensorId, &Tensor),
+        axis: usize,
+        hint: &str,
+        at: ExprId,
+    ) -> (TensorId, Tensor) {
+        let shape = self.output.tensor(src).shape.clone();
+        let mut view = View::whole(Base::Register(src), &shape);
+        if shape[axis] > 1 {
+            view.offsets[axis] = Expr::constant(shape[axis] - 1);
+            view.modes[axis].factor = Expr::constant(-1);
+        }
+        let (dst, made) = self.new_register(hint, tensor.dtype, shape, at);
+        self.emit(OpKind::Slice { dst, src: view }, at);
+        (dst, made)
     }
 
     /// Returns a value as a register tensor.

@@ -60,6 +60,7 @@ mod roles;
 mod scalar;
 mod scan;
 mod scopes;
+mod shift;
 mod slice;
 mod spread;
 mod staging;

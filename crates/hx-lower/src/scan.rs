@@ -6,6 +6,7 @@ use hx_hir::{Expr as HirExpr, ExprId};
 use hx_index::Expr;
 use hx_tile::{OpKind, Scalar, TensorId, ViewMode};
 
+use crate::builtin_call::BuiltinCall;
 use crate::carried::{carried, carrier};
 use crate::error::Lower;
 use crate::lowering::Lowering;
@@ -22,19 +23,18 @@ struct Operands {
 }
 
 impl Lowering<'_> {
-    /// Lowers `scan(t, axis, op)`.
-    pub(crate) fn scan(
-        &mut self,
-        id: ExprId,
-        t: ExprId,
-        axis: ExprId,
-        op: ExprId,
-        hint: Option<&str>,
-    ) -> Lower<Value> {
+    /// Lowers `scan(t, axis, op, reverse: …)`.
+    pub(crate) fn scan(&mut self, call: &BuiltinCall<'_, '_>) -> Lower<Value> {
+        let (id, [t, axis, op]) = (call.id, self.first(call)?);
         let operands = self.scan_operands(t, "a scan")?;
         let axis = self.axis(axis, operands.shape.len())?;
-        let hint = hint.unwrap_or("scanned");
-        let results = self.scanned(id, &operands, axis, op, hint)?.into_iter().zip(&operands.dtypes);
+        let reverse = match call.slot(3) {
+            Some(reverse) => self.const_bool(reverse, "`reverse`")?,
+            None => false,
+        };
+        let hint = call.hint.unwrap_or("scanned");
+        let results =
+            self.scanned(id, &operands, (axis, reverse), op, hint)?.into_iter().zip(&operands.dtypes);
         let narrowed = results.map(|(found, dtype)| self.narrowed_elements(found, *dtype, hint, id).1);
         Ok(bundled(narrowed.map(Value::Tensor).collect(), operands.tuple))
     }
@@ -50,7 +50,7 @@ impl Lowering<'_> {
     ) -> Lower<Value> {
         let operands = self.scan_operands(t, "a reduction")?;
         let axis = self.axis(axis, operands.shape.len())?;
-        let scanned = self.scanned(id, &operands, axis, op, "scanned")?;
+        let scanned = self.scanned(id, &operands, (axis, false), op, "scanned")?;
         let mut results = Vec::new();
         for ((src, tensor), dtype) in scanned.into_iter().zip(&operands.dtypes) {
             let mut view = self.whole(src);
@@ -110,7 +110,7 @@ impl Lowering<'_> {
         &mut self,
         id: ExprId,
         operands: &Operands,
-        axis: usize,
+        (axis, reverse): (usize, bool),
         op: ExprId,
         hint: &str,
     ) -> Lower<Vec<(TensorId, Tensor)>> {
@@ -122,7 +122,7 @@ impl Lowering<'_> {
         };
         let results: Vec<(TensorId, Tensor)> = operands.dtypes.iter().map(result).collect();
         let dst = results.iter().map(|(id, _)| *id).collect();
-        self.emit(OpKind::Scan { dst, src, axis, op }, id);
+        self.emit(OpKind::Scan { dst, src, axis, op, reverse }, id);
         Ok(results)
     }
 

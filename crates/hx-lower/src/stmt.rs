@@ -263,10 +263,14 @@ impl Lowering<'_> {
             Some(dtype) => self.number_as(at, new, dtype)?,
             None => new.widened(),
         };
-        match new.whole() {
-            Some(whole) => Ok(whole),
-            None => {
-                self.fail(&codes::TYPE_MISMATCH, at, format!("expected an integer, found {}", new.what()))
+        if let Some(whole) = new.whole() {
+            return Ok(whole);
+        }
+        // A result such as `x << y` is a number of the block, to which an expression of integers refers by name.
+        match self.as_integer(at, new)? {
+            Value::Int(value) => Ok(Whole { value, dtype }),
+            other => {
+                self.fail(&codes::TYPE_MISMATCH, at, format!("expected an integer, found {}", other.what()))
             }
         }
     }

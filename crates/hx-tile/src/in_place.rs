@@ -5,13 +5,14 @@
 //! lowering puts a barrier before them.
 //!
 //! A launch may also name one tensor for an input and an output. [`is_elementwise`] proves that the result is the same then: each
-//! element of the input is loaded only by the thread that stores it, before it does, and for a value that it stores.
+//! element of the input is loaded only by the thread that stores it, before it does, and for the value that it stores there.
 
 use std::collections::BTreeSet;
 
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Space;
 
+use crate::text::view_text;
 use crate::{
     Base, Control, Distribution, Leaf, Mode, Op, OpId, OpKind, ParamId, Rounds, ScopeId, Solution, Stmt,
     SyncOp, TensorId, TileProgram, View, tile_modes,
@@ -175,8 +176,9 @@ pub fn is_elementwise(
     let mut facts = program.facts.clone();
     (0..3).for_each(|axis| facts.at_least(Symbol::GridDim(axis), 1));
     let Some(first_store) = all.stores.iter().map(|store| store.position).min() else { return Ok(()) };
-    if all.loads.iter().any(|load| load.position > first_store) {
-        return Err(format!("it loads a tile of `{from}` after it has stored one of `{to}`"));
+    if let Some(late) = all.loads.iter().find(|load| load.position > first_store) {
+        let tile = view_text(program, late.view);
+        return Err(format!("it loads `{tile}` after it has stored a tile of `{to}`"));
     }
     for (at, store) in all.stores.iter().enumerate() {
         all.expect_new_each_round(store, &facts)?;
@@ -186,19 +188,17 @@ pub fn is_elementwise(
     }
     for load in &all.loads {
         let store = all.stores.iter().find(|store| is_same_tile(load, store, &facts));
-        let Some(store) = store else {
-            return Err(format!(
-                "it loads a tile of `{from}` where it does not store the same tile of `{to}`"
-            ));
-        };
+        let loaded = view_text(program, load.view);
+        let Some(store) = store else { return Err(all.elsewhere(&loaded, to)) };
         if !held_alike(solution, load.register, store.register) {
             return Err(format!(
-                "an element of `{from}` is loaded by another thread than the one that stores it"
+                "an element of `{loaded}` is loaded by another thread than the one that stores it"
             ));
         }
         if !all.follows(store.register, store.position, load.register, 0) {
+            let stored = view_text(program, store.view);
             return Err(format!(
-                "a tile of `{to}` that it stores does not depend on the same tile of `{from}`"
+                "an element that it stores to `{stored}` may not depend on the one of `{loaded}` at its place, so it may be stored before that is loaded"
             ));
         }
     }
@@ -251,6 +251,15 @@ impl<'p> Accesses<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the reason if no store writes a tile that is loaded as `loaded`.
+    fn elsewhere(&self, loaded: &str, to: &str) -> String {
+        let stored = match self.stores.as_slice() {
+            [store] => format!("`{}`", view_text(self.program, store.view)),
+            _ => format!("other tiles of `{to}`"),
+        };
+        format!("it loads `{loaded}` and stores {stored}, so other threads may store what it has yet to load")
     }
 
     fn expect_other(&self, base: Base) -> Result<(), String> {
@@ -317,8 +326,9 @@ impl<'p> Accesses<'p> {
         Ok(())
     }
 
-    /// Reports whether the contents of `register` before operation number `position` depend on register tensor `load`.
-    /// `depth` counts the operations that it has followed so far.
+    /// Reports whether each element of `register` before operation number `position` depends on the element of register tensor `load`
+    /// at its place. Only this dependence orders the load of an element before the store to it: a compiler may move a load behind the
+    /// store of another element. `depth` counts the operations that it has followed so far.
     fn follows(&self, register: TensorId, position: usize, load: TensorId, depth: usize) -> bool {
         if register == load {
             return true;
@@ -331,10 +341,42 @@ impl<'p> Accesses<'p> {
                 .any(|access| access.mode != Mode::Read && access.register() == Some(register))
         };
         let Some(at) = (0..position).rev().find(|at| writes(&&self.ops[*at])) else { return false };
-        let effects = self.ops[at].kind.description();
+        let kind = &self.ops[at].kind;
+        if !keeps_places(self.program, kind) {
+            return false;
+        }
+        // A row of a product does not depend on the row of its second operand.
+        let other = if let OpKind::Gemm { b, .. } = kind { b.view.register() } else { None };
+        let effects = kind.description();
         let read = effects.accesses.iter().filter_map(|access| access.register());
+        let read = read.filter(|read| Some(*read) != other || *read == register);
         // An operation that updates a tensor also reads its old value.
         depth < self.ops.len() && read.into_iter().any(|read| self.follows(read, at, load, depth + 1))
+    }
+}
+
+/// Reports whether an element of a result of an operation depends on the element of an operand at its place, perhaps among others. A part
+/// of a tensor, and a flip, have elements of other places.
+fn keeps_places(program: &TileProgram, kind: &OpKind) -> bool {
+    match kind {
+        OpKind::Slice { src, .. } => whole(program, src).is_some(),
+        OpKind::Cast { .. }
+        | OpKind::Map(_)
+        | OpKind::Rearrange { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::Scan { .. }
+        | OpKind::Gemm { .. }
+        | OpKind::ClusterSum { .. } => true,
+        OpKind::Insert { .. }
+        | OpKind::Sync(_)
+        | OpKind::Fill { .. }
+        | OpKind::Copy { .. }
+        | OpKind::CopyAsync { .. }
+        | OpKind::Store { .. }
+        | OpKind::Atomic(_)
+        | OpKind::ReadNumber { .. }
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => false,
     }
 }
 

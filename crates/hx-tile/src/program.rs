@@ -314,7 +314,8 @@ pub enum OpKind {
     /// Combines all elements of `src` along `axis` by an associative and commutative operator. `dst` has extent 1 along
     /// `axis`.
     Reduce { dst: TensorId, src: TensorId, axis: usize, operator: Operator },
-    /// Sets `dst` to the elements of a view of a register tensor. The view may reorder, cut, drop or add modes.
+    /// Sets `dst` to the elements of a view of a register tensor. The view may reorder, cut, drop or add modes, or
+    /// reverse modes that it shows as a whole.
     Slice { dst: TensorId, src: View },
     /// Sets the elements of a register tensor that a view of it shows to those of `src`; the others keep their values. The view
     /// cuts modes, or keeps them.
@@ -323,8 +324,9 @@ pub enum OpKind {
     /// scope until the end of the enclosing statements.
     ReadNumber { var: Symbol, src: TensorId },
     /// Scans tensors of one shape along an axis, inclusively, by an associative operator on tuples. `op[i]` is component `i`
-    /// of the operator; its inputs `0..n` are the earlier operand, its inputs `n..2n` the later one.
-    Scan { dst: Vec<TensorId>, src: Vec<TensorId>, axis: usize, op: Vec<Scalar> },
+    /// of the operator; its inputs `0..n` are the earlier operand, its inputs `n..2n` the later one. With `reverse` the scan begins at
+    /// the last element: the earlier operand is the one nearer to the end of the axis.
+    Scan { dst: Vec<TensorId>, src: Vec<TensorId>, axis: usize, op: Vec<Scalar>, reverse: bool },
     /// Accesses every element of a view of memory atomically, with the same element of a register tensor.
     Atomic(Atomic),
     /// Adds to every element of `x` the same element of the other blocks of the cluster along this axis, in the order of their

@@ -156,6 +156,9 @@ pub struct SliceChoice {
     /// Digits of the thread number, each `(unit, extent, digit)`. A thread gets its elements from the thread whose number has
     /// these digits, and otherwise the digits of its own number. If there are none, every thread holds its elements itself.
     pub lanes: Vec<(i64, i64, i64)>,
+    /// A thread gets its elements from the lane whose number differs from its own by this mask. 0 if `lanes` name another thread, or
+    /// if every thread holds its elements itself.
+    pub mirrored: u32,
     /// The shared memory that elements go through if `positions` is `None`, row-major in the part's shape; `None` otherwise.
     pub through: Option<Scratch>,
     pub reason: Reason,

@@ -186,7 +186,7 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Slice { dst, src } => format!("{} = {}", name(dst), part_text(program, src)),
         OpKind::Insert { dst, src } => format!("{} = {}", part_text(program, dst), name(src)),
         OpKind::ReadNumber { var, src } => format!("{var} = scalar({})", name(src)),
-        OpKind::Scan { dst, src, axis, op } => scan_text(program, dst, src, *axis, op),
+        OpKind::Scan { dst, src, axis, op, reverse } => scan_text(program, (dst, src), *axis, op, *reverse),
         OpKind::Atomic(atomic) => atomic_text(program, atomic),
         OpKind::ClusterSum { x, parts, axis, to } => {
             let to = to.map_or(String::new(), |to| format!(", to: {to}"));
@@ -231,10 +231,10 @@ fn map_text(program: &TileProgram, map: &Map) -> String {
 
 fn scan_text(
     program: &TileProgram,
-    dst: &[TensorId],
-    src: &[TensorId],
+    (dst, src): (&[TensorId], &[TensorId]),
     axis: usize,
     op: &[crate::Scalar],
+    reverse: bool,
 ) -> String {
     let name = |id: &TensorId| program.tensor(*id).name.clone();
     let names = |ids: &[TensorId]| match ids {
@@ -251,7 +251,8 @@ fn scan_text(
         inputs.fold(value.to_string(), |text, i| text.replace(&format!("${i}"), &letters(i)))
     };
     let parts: Vec<String> = op.iter().map(body).collect();
-    format!("{} = scan({}, axis: {axis}, {})", names(dst), names(src), parts.join(", "))
+    let reverse = if reverse { ", reverse" } else { "" };
+    format!("{} = scan({}, axis: {axis}, {}{reverse})", names(dst), names(src), parts.join(", "))
 }
 
 fn sync_text(program: &TileProgram, op: &SyncOp) -> String {
@@ -281,6 +282,7 @@ fn part_text(program: &TileProgram, view: &View) -> String {
         let offset = &view.offsets[d];
         match view.modes.iter().find(|m| m.dim == d && !m.factor.is_zero()) {
             None => offset.to_string(),
+            Some(m) if m.is_reversed() => ".. reversed".into(),
             Some(m) if m.extent == tensor.shape[d] => "..".into(),
             Some(m) => format!("{offset}..{}", offset.clone() + hx_index::Expr::constant(m.extent)),
         }

@@ -121,6 +121,13 @@ pub struct ViewMode {
     pub factor: Expr,
 }
 
+impl ViewMode {
+    /// Reports whether the mode walks its dimension backward.
+    pub fn is_reversed(&self) -> bool {
+        self.factor.as_const().is_some_and(|factor| factor < 0)
+    }
+}
+
 impl View {
     /// Returns the view of a whole tensor with known extents.
     pub fn whole(base: Base, shape: &[i64]) -> View {

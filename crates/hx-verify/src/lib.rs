@@ -193,7 +193,7 @@ impl<'p> Check<'p> {
             (OpKind::Slice { dst, src }, Some(Choice::Slice(s))) => self.slice(op, *dst, src, s),
             (OpKind::Insert { dst, src }, Some(Choice::Slice(s))) => self.insert(op, dst, *src, s),
             (OpKind::ReadNumber { src, .. }, _) => self.read_number(*src),
-            (OpKind::Scan { dst, src, axis, op }, Some(Choice::Scan(s))) => {
+            (OpKind::Scan { dst, src, axis, op, .. }, Some(Choice::Scan(s))) => {
                 self.scan((dst, src), *axis, op.len(), s)
             }
             (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => {

@@ -21,7 +21,8 @@ impl Check<'_> {
             let owner = choice
                 .lanes
                 .iter()
-                .fold(t, |owner, (unit, extent, digit)| owner + (digit - t / unit % extent) * unit);
+                .fold(t, |owner, (unit, extent, digit)| owner + (digit - t / unit % extent) * unit)
+                ^ i64::from(choice.mirrored);
             if owner / warp != t / warp || owner >= d.threads {
                 return Err(format!("thread {t} gets elements from thread {owner}, outside of its warp"));
             }
@@ -59,7 +60,7 @@ impl Check<'_> {
         let id = dst.register().ok_or("not a part of a register tensor")?;
         let (d, s) = (self.register_layout(id)?, self.register_layout(src)?);
         let Some(positions) = &choice.positions else { return self.has_room(op, src, choice) };
-        if !choice.lanes.is_empty() {
+        if !choice.lanes.is_empty() || choice.mirrored != 0 {
             return Err("elements of other lanes are not inserted".into());
         }
         if positions.size() != s.values {

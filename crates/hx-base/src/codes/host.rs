@@ -29,8 +29,8 @@ family! {
     /// `broadcast_to` does. Copy one of them first.
     ///
     /// An input may be the same tensor as an output, as in `relu(x, x)`, if the kernel is known to update it in place: each tile of the
-    /// input is loaded where the same tile of the output is stored, before it, for a value that is stored there, and each element by
-    /// the thread that stores it. The note says which of these is not known. Nothing is assumed of a tensor that a kernel with one
+    /// input is loaded where the same tile of the output is stored, before it, and each element by the thread that stores it, for the
+    /// value that it stores there. The note says which of these is not known. Nothing is assumed of a tensor that a kernel with one
     /// parameter loads and stores.
     OVERLAPPING_ARGUMENTS = "HX0605", "overlapping-arguments", Error, "a written argument overlaps another";
 

@@ -299,7 +299,8 @@ family! {
     /// ```
     WRONG_MEMORY = "HX0215", "wrong-memory", Error, "a tensor in another memory was expected";
 
-    /// The number does not fit the element type, or the type cannot hold its kind (a fraction in an integer type).
+    /// The number does not fit the element type, or the type cannot hold its kind (a fraction in an integer type), or it is a count
+    /// that shifts every bit of the type out.
     ///
     /// ```hx fails
     /// const SMALL: i8 = 300;

@@ -41,7 +41,7 @@ impl Emitter<'_> {
                 }
             }
         }
-        if matches!(operator, Operator::Shl | Operator::Shr) && !is_small(args.get(1), wide.bits()) {
+        if matches!(operator, Operator::Shl | Operator::Shr) && !self.is_small(args.get(1), wide.bits()) {
             return Ok(wrapped(dtype, self.shift(operator, wide, &values, work)));
         }
         if matches!(operator, Operator::Min | Operator::Max)
@@ -73,6 +73,18 @@ impl Emitter<'_> {
             _ if dtype.is_signed() => format!("{x} >> ({inside} ? {by} : {})", bits - 1),
             _ => format!("{inside} ? {x} >> {by} : 0"),
         })
+    }
+
+    /// Reports whether the amount is known to be below the width of the type.
+    fn is_small(&self, amount: Option<&Scalar>, bits: u32) -> bool {
+        match amount {
+            Some(Scalar::Const { bits: n, .. }) => *n < u64::from(bits),
+            Some(Scalar::Integer { value, .. }) => {
+                let (low, high) = self.printer.facts.range(value);
+                low.is_some_and(|low| low >= 0) && high.is_some_and(|high| high < i64::from(bits))
+            }
+            _ => false,
+        }
     }
 
     /// Emits a minimum or maximum of two signed integers. See [`Helper::Least`].
@@ -153,9 +165,4 @@ impl Emitter<'_> {
         let values = values.into_iter().map(|v| (v, dtype)).collect();
         Ok(self.instruction(&name, template, result, values, work))
     }
-}
-
-/// Reports whether the amount is a constant below the width of the type.
-fn is_small(amount: Option<&Scalar>, bits: u32) -> bool {
-    matches!(amount, Some(Scalar::Const { bits: n, .. }) if *n < u64::from(bits))
 }

@@ -94,12 +94,13 @@ impl<'a> Walk<'a> {
         self.ground.is_empty(region, &shape)
     }
 
-    /// Follows a scan. Elements behind the last one change no other; elements before the first one change all.
+    /// Follows a scan, which runs from the last element to the first if `axis` comes with `true`. Elements that it meets after all
+    /// others change no other; elements that it meets before them change all.
     pub(crate) fn scan(
         &mut self,
         op: &'a Op,
         (dst, src): (&'a [TensorId], &'a [TensorId]),
-        axis: usize,
+        axis: (usize, bool),
         operator: &'a [Scalar],
     ) {
         let states: Vec<_> = src.iter().map(|src| self.state_of(*src)).collect();
@@ -130,7 +131,7 @@ impl<'a> Walk<'a> {
         &mut self,
         op: &'a Op,
         (pad, values, data): (&Pad, &[Number], &[Number]),
-        axis: usize,
+        (axis, reverse): (usize, bool),
         operator: &'a [Scalar],
         shape: &[i64],
         scanned: &mut [TensorState],
@@ -143,7 +144,7 @@ impl<'a> Walk<'a> {
             }
             return;
         }
-        let follows = pad.region.direction(axis) == Some(1);
+        let follows = pad.region.direction(axis) == Some(if reverse { -1 } else { 1 });
         let kept = self.keeps(operator, (values, data), follows, shape) || values.iter().any(|v| v.meant);
         let consumer = PaddingConsumer::Scan { axis };
         if kept && follows {

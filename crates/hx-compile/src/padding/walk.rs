@@ -162,7 +162,9 @@ impl<'a> Walk<'a> {
                 let tensor_state = self.state_of(*src);
                 self.write(dst, (*tensor_state).clone());
             }
-            OpKind::Scan { dst, src, axis, op: operator } => self.scan(op, (dst, src), *axis, operator),
+            OpKind::Scan { dst, src, axis, op: operator, reverse } => {
+                self.scan(op, (dst, src), (*axis, *reverse), operator);
+            }
             OpKind::Atomic(atomic) => self.atomic(op, atomic),
             OpKind::ClusterSum { x, parts, axis, .. } => self.cluster_sum(op, *x, parts, *axis),
             OpKind::ReadNumber { var, src } => {

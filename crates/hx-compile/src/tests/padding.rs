@@ -116,3 +116,33 @@ fn zeros_that_change_nothing_are_not_told() {
         expect![[""]],
     );
 }
+
+#[test]
+fn padding_comes_first_in_a_scan_from_the_end() {
+    check_body(
+        "f32[m, n], y: mut f32[m, n])",
+        "    let t = load(tile(x, [8, 128])[.., .., block_idx, 0]);
+    let o = tile(y, [8, 128])[.., .., block_idx, 0];
+    copy(scan(t, axis: 1, op: |a, b| max(a, b)), o);
+    copy(scan(t, axis: 1, op: |a, b| a + b, reverse: true), o);
+    copy(scan(t, axis: 1, op: |a, b| max(a, b), reverse: true), o);",
+        expect![[r#"
+            HX0310 `scan(t, axis: 1, op: |a, b| max(a, b), reverse: true)` `scan` along axis 1 reads padding beyond the end of `x`, which is 0.0 here
+              `load(tile(x, [8, 128])[.., .., block_idx, 0])`: dimension 1 of `x`, `n`, may end inside this tile
+              fix: let the view of `x` have the padding 0.0
+        "#]],
+    );
+    // A flip brings the padding to the front, and a second one brings it back.
+    check_body(
+        "f32[m, n], y: mut f32[m, n])",
+        "    let t = flip(load(tile(x, [8, 128])[.., .., block_idx, 0]), axis: 1);
+    let o = tile(y, [8, 128])[.., .., block_idx, 0];
+    copy(flip(scan(t, axis: 1, op: |a, b| max(a, b), reverse: true), axis: 1), o);
+    copy(flip(scan(t, axis: 1, op: |a, b| max(a, b)), axis: 1), o);",
+        expect![[r#"
+            HX0310 `scan(t, axis: 1, op: |a, b| max(a, b))` `scan` along axis 1 reads padding beyond the end of `x`, which is 0.0 here
+              `load(tile(x, [8, 128])[.., .., block_idx, 0])`: dimension 1 of `x`, `n`, may end inside this tile
+              fix: let the view of `x` have the padding -inf
+        "#]],
+    );
+}

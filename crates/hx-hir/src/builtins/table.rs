@@ -13,6 +13,7 @@ const EXTREME: [BuiltinParam; 3] = [required("a"), optional("b"), named("axis")]
 // On the host a reduction removes the axis, as in NumPy. `keepdims:` keeps it with extent 1.
 const HOST_REDUCE: [BuiltinParam; 3] = [required("t"), named("axis"), named("keepdims")];
 const HOST_EXTREME: [BuiltinParam; 4] = [required("a"), optional("b"), named("axis"), named("keepdims")];
+const SCAN: [BuiltinParam; 4] = [required("t"), required("axis"), required("op"), named("reverse")];
 const TENSOR: [BuiltinParam; 3] = [required("dtype"), required("shape"), named("layout")];
 const RANDOM: [BuiltinParam; 3] = [required("dtype"), required("shape"), named("seed")];
 const FILLED: [BuiltinParam; 2] = [required("dtype"), required("shape")];
@@ -106,8 +107,8 @@ super::families! {
             "Reports whether every element of a tensor of truth values is true: along `axis:`, or over all elements as a truth value of the block.";
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
             "Reduction along an axis by an associative operator, in the order of the axis.";
-        Scan: "scan", [required("t"), required("axis"), required("op")],
-            "Inclusive scan along an axis by an associative operator.";
+        Scan: "scan", SCAN,
+            "Inclusive scan along an axis by an associative operator; with `reverse: true` from the last element to the first.";
     }
 
     /// Atomic accesses to memory, which only `kernel` and `fn` have.
@@ -150,6 +151,8 @@ super::families! {
     Common(CommonFn) {
         Permute: "permute", [required("t"), required("order")],
             "The modes of a tensor in another order: a view.", method;
+        Flip: "flip", [required("t"), required("axis")],
+            "The elements of a register tensor in reverse order along `axis:`.", method;
         Cast: "cast", [required("t"), required("dtype")],
             "Elementwise conversion, rounding to nearest into floats and toward zero into integers.", method;
         Where: "where", [required("c"), required("x"), required("y")],
@@ -324,8 +327,8 @@ super::families! {
         All: "all", HOST_REDUCE, "Reports whether every element is true, of all or along `axis:`.", method;
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
             "All slices along an axis combined by `op`, a closure on two of them; the axis goes away.";
-        Scan: "scan", [required("t"), required("axis"), required("op")],
-            "Every prefix of the slices along an axis combined by `op`.";
+        Scan: "scan", SCAN,
+            "Every prefix of the slices along an axis combined by `op`; with `reverse: true` every suffix, from the last slice on.";
         Argmax: "argmax", HOST_REDUCE, "The position of the largest element along `axis:`, the first of several. NaN is skipped, as in kernels.", method;
         Argmin: "argmin", HOST_REDUCE, "The position of the least element along `axis:`, the first of several. NaN is skipped, as in kernels.", method;
         Sort: "sort", REDUCE, "The elements along `axis:`, the last unless it is named, from the least to the largest.", method;

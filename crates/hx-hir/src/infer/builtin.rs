@@ -132,6 +132,9 @@ impl Infer<'_> {
             }
             KernelFn::Scan => {
                 let [t, axis] = first(given)?;
+                if let Some(Some((at, reverse))) = given.get(3) {
+                    self.want_condition(*at, reverse);
+                }
                 self.each_part(t, |cx, part| cx.scan(part, &axis))
             }
         })
@@ -187,6 +190,7 @@ impl Infer<'_> {
                 let [t, order] = first(given)?;
                 self.permute((t.0, &t.1), (order.0, &order.1))
             }
+            CommonFn::Flip => self.flip(given)?,
             CommonFn::Cast => {
                 let [t, dtype] = first(given)?;
                 self.cast(t, dtype)

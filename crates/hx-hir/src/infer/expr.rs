@@ -128,6 +128,7 @@ impl<'a> Infer<'a> {
             (UnaryOp::Neg, float @ Ty::Float(_)) => float,
             (UnaryOp::Not | UnaryOp::BitNot, Ty::Bool) => Ty::Bool,
             (UnaryOp::BitNot, Ty::Int(_)) => Ty::Int(None),
+            (UnaryOp::BitNot, number) if may_be_int(&number) => Ty::Unknown,
             (op, Ty::Tensor(t)) => self.elementwise(operand, t, op.text()),
             (op, lhs) => {
                 let op = op.text();
@@ -196,6 +197,10 @@ impl<'a> Infer<'a> {
             {
                 Ty::Float(x.clone())
             }
+            // A number whose type is a compile-time parameter may be an integer.
+            (BinaryOp::Arith(op), x, y) if bit_op(op).is_some() && may_be_int(x) && may_be_int(y) => {
+                Ty::Unknown
+            }
             (BinaryOp::Cmp(_), Ty::Int(_) | Ty::Float(_), Ty::Int(_) | Ty::Float(_)) => Ty::Bool,
             (BinaryOp::Cmp(CmpOp::Eq | CmpOp::Ne), Ty::DType(_), Ty::DType(_))
             | (BinaryOp::Cmp(CmpOp::Eq | CmpOp::Ne), Ty::Layout(_), Ty::Layout(_))
@@ -258,7 +263,11 @@ impl<'a> Infer<'a> {
                 let x = self.elementwise(lhs, x, op.text());
                 let y = self.elementwise(rhs, y, op.text());
                 let (Ty::Tensor(x), Ty::Tensor(y)) = (x, y) else { return Ty::Error };
-                if x.elem.differs(&y.elem) {
+                // The count of a shift is an integer of any type. Lowering reports a count of floats.
+                if is_shift(op) && is_float(&y.elem) {
+                    return Ty::Unknown;
+                }
+                if !is_shift(op) && x.elem.differs(&y.elem) {
                     return self.report(TypeProblem::DTypes {
                         expr: rhs,
                         found: y.elem,
@@ -272,6 +281,15 @@ impl<'a> Infer<'a> {
                 }
             }
             (Ty::Tensor(x), scalar) => self.with_scalar(id, op, (lhs, x), (rhs, scalar)),
+            // The result has the type of the number, which may be another integer type; a literal takes that of the tile.
+            (number, Ty::Tensor(y))
+                if is_shift(op) && may_be_int(&number) && !matches!(self.store[lhs], Expr::Literal(_)) =>
+            {
+                match self.elementwise(rhs, y, op.text()) {
+                    Ty::Tensor(t) if !is_float(&t.elem) => Ty::Tensor(TensorTy { elem: Elem::Unknown, ..t }),
+                    other => other,
+                }
+            }
             (scalar, Ty::Tensor(y)) => self.with_scalar(id, op, (rhs, y), (lhs, scalar)),
             _ => Ty::Unknown,
         };
@@ -293,7 +311,10 @@ impl<'a> Infer<'a> {
         (scalar_at, scalar): (ExprId, Ty),
     ) -> Ty {
         let result = self.elementwise(at, t.clone(), op.text());
-        if let Elem::Known(dtype) = t.elem {
+        // The count of a shift is bounded by the width of the type, which lowering checks.
+        if let Elem::Known(dtype) = t.elem
+            && !is_shift(op)
+        {
             self.check_literal(scalar_at, &scalar, dtype);
         }
         match &scalar {
@@ -359,6 +380,15 @@ impl<'a> Infer<'a> {
 /// Reports whether floats compute with this operator.
 fn computes(op: ArithOp) -> bool {
     op != ArithOp::MatMul && bit_op(op).is_none()
+}
+
+fn is_shift(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Arith(ArithOp::Shl | ArithOp::Shr))
+}
+
+/// Reports whether a number is an integer, or one of a compile-time type.
+fn may_be_int(ty: &Ty) -> bool {
+    matches!(ty, Ty::Int(_) | Ty::Float(Some(Elem::Param(_))))
 }
 
 fn is_float(elem: &Elem) -> bool {

@@ -1,4 +1,4 @@
-//! The types of joined tensors and of their parts.
+//! The types of joined tensors, of their parts, and of flipped tensors.
 
 use hx_index::Expr as Value;
 
@@ -52,7 +52,9 @@ impl Infer<'_> {
             Ok(tensor) => tensor,
             Err(quiet) => return Some(quiet),
         };
-        let Some(Some(axis)) = given.get(2) else { return Some(self.without_axis(t.0, KernelFn::Split)) };
+        let Some(Some(axis)) = given.get(2) else {
+            return Some(self.without_axis(t.0, KernelFn::Split));
+        };
         if tensor.space == MemorySpace::Global {
             let operation = "split".to_owned();
             let wanted = "register or shared";
@@ -73,6 +75,16 @@ impl Infer<'_> {
         let extent = part.shape[at].take().and_then(|extent| extent.as_const());
         part.shape[at] = extent.filter(|extent| extent % n == 0).map(|extent| Value::constant(extent / n));
         Some(Ty::Tuple(vec![Ty::Tensor(part); count].into()))
+    }
+
+    /// Infers the type of `flip(t, axis)`. `None` if an argument is missing.
+    pub(super) fn flip(&mut self, given: &[Option<TypedArg>]) -> Option<Ty> {
+        let [t, axis] = first(given)?;
+        self.want_int(axis.0, &axis.1);
+        Some(match self.want_tensor_in((t.0, &t.1), MemorySpace::Register, "flip") {
+            Ok(flipped) => Ty::Tensor(TensorTy { mutable: true, param: None, ..flipped }),
+            Err(quiet) => quiet,
+        })
     }
 
     fn constant_axis(&mut self, (at, axis): &TypedArg) -> Option<usize> {

@@ -69,8 +69,18 @@ fn words_of_cutlass_lead_to_ours() {
 
 #[test]
 fn functions_that_are_missing_have_a_formula_or_a_place() {
-    let names =
-        ["silu", "gelu", "topk", "cumsum", "device_print", "static_assert", "rand", "flip", "asinh", "hypot"];
+    let names = [
+        "silu",
+        "gelu",
+        "topk",
+        "cumsum",
+        "device_print",
+        "static_assert",
+        "rand",
+        "reverse",
+        "asinh",
+        "hypot",
+    ];
     let calls: String = names.iter().map(|name| format!("    let _v = {name}(t);\n")).collect();
     check(
         &format!("kernel k(x: f32[64]) grid [1] threads 32 {{\n    let t = load(x);\n{calls}}}"),
@@ -106,10 +116,10 @@ fn functions_that_are_missing_have_a_formula_or_a_place() {
                   let _v = rand(t);
                            ^^^^
               help: random numbers come from a counter: `use std::random::philox;`, `uniform_of(word)`
-            error[HX0101]: nothing in scope is called `flip`
-                  let _v = flip(t);
-                           ^^^^
-              help: elements in another order are read by `load(gather(t, n - 1 - index(t, 0)))` of a tensor in memory
+            error[HX0101]: nothing in scope is called `reverse`
+                  let _v = reverse(t);
+                           ^^^^^^^
+              help: `flip(t, axis: 0)`
             error[HX0101]: nothing in scope is called `asinh`
                   let _v = asinh(t);
                            ^^^^^

@@ -100,6 +100,11 @@ fn common_fn(session: &mut Session<'_>, function: CommonFn, args: &mut Args) -> 
             let t = args.required("t")?.tensor()?;
             t.permute(&args.required("order")?.shape()?).map(Value::Tensor)
         }
+        CommonFn::Flip => {
+            let t = args.required("t")?.tensor()?;
+            let axis = axis_of(args.required("axis")?.int()?, t.shape().len())?;
+            Ok(Value::Tensor(order::flip(&t, axis)))
+        }
         // `call` evaluates it, because its message has the text of the condition.
         CommonFn::Assert => Err(not_evaluated(function.name())),
     }

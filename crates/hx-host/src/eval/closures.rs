@@ -66,6 +66,8 @@ struct Along {
     axis: usize,
     extent: usize,
     op: Arc<Closure>,
+    /// Whether the last slice comes first.
+    reverse: bool,
 }
 
 impl Along {
@@ -88,14 +90,22 @@ impl Along {
         }
         let axis = axis_of(axis, first.shape().len())?;
         let extent = first.shape()[axis];
-        Ok(Along { tensors, tuple, axis, extent, op })
+        let reverse = match args.named("reverse") {
+            None => false,
+            Some(Value::Bool(reverse)) => reverse,
+            Some(other) => {
+                return Err(HostError::ty(format!("`reverse:` is a bool, found {}", other.kind())));
+            }
+        };
+        Ok(Along { tensors, tuple, axis, extent, op, reverse })
     }
 
-    /// Returns the slice at a position of the axis, from 0: a tuple of slices if the tensors were given as a tuple.
+    /// Returns a slice by its position in the order of the scan, from 0: a tuple of slices if the tensors were given as a tuple.
     ///
     /// # Errors
     /// If the position is outside of the axis.
     fn slice(&self, at: usize) -> HostResult<Value> {
+        let at = if self.reverse { (self.extent - 1).wrapping_sub(at) } else { at };
         let mut indices = vec![Index::Range(None, None); self.axis];
         indices.push(Index::At(at as i64));
         let slice = |t: &Tensor| t.index(&indices).map(Value::from_view);
@@ -154,6 +164,9 @@ pub(super) fn along(session: &mut Session<'_>, function: HostFn, args: &mut Args
         if keeps {
             prefixes.push(sum.clone());
         }
+    }
+    if along.reverse {
+        prefixes.reverse();
     }
     Ok(if keeps { along.stack(prefixes)? } else { sum })
 }

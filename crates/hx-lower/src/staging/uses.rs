@@ -103,9 +103,13 @@ impl Readers {
     }
 }
 
-/// Reports whether a view of registers shows elements at fixed steps.
+/// Reports whether a view of registers shows elements at fixed steps, in their order: instructions that read operands from shared
+/// memory do not walk it backward.
 fn is_plain(view: &View) -> bool {
-    view.picked.is_none() && view.ends.is_empty() && view.register().is_some()
+    view.picked.is_none()
+        && view.ends.is_empty()
+        && view.register().is_some()
+        && !view.modes.iter().any(ViewMode::is_reversed)
 }
 
 impl Lowering<'_> {

@@ -125,3 +125,134 @@ fn a_number_that_becomes_a_tensor_is_one_from_its_start() {
         "#]],
     );
 }
+
+#[test]
+fn a_shift_has_the_type_of_its_left_operand() {
+    check(
+        &kernel(
+            "let m: u32 = 3;
+            let z: u8 = 9;
+            for p in 0..4 { copy(v ^ m << (8 * p), tile(y, [B])[.., p]); }
+            copy(v >> z, tile(y, [B])[.., 4]);
+            copy(v ^ m << s, tile(y, [B])[.., 5]);
+            copy(v << cast(v, u8), tile(y, [B])[.., 6]);
+            copy(cast(cast(v, u8) << v, u32), tile(y, [B])[.., 7]);
+            copy(m << cast(v, i64), tile(y, [B])[.., 8]);
+            copy(v << n, tile(y, [B])[.., 9]);
+            copy(1 << v, tile(y, [B])[.., 10]);
+            let left = m;
+            for p in 0..4 { left <<= p; }
+            copy(v ^ left, tile(y, [B])[.., 11]);",
+        ),
+        expect![[r#"
+            kernel probe threads 32
+              grid [n / 64]
+              param x: u32[n] : [1] align 16
+              param s: i32
+              param y: mut u32[n] : [1] align 16
+              where n % B == 0
+              fact n % 64 == 0
+              register v: u32[64]
+              register value: u32[64]
+              register value_1: u32[64]
+              register value_2: u32[64]
+              register v_u8: u8[64]
+              register value_3: u32[64]
+              register v_u8_1: u8[64]
+              register value_4: u32[64]
+              register v_i64: i64[64]
+              register value_5: u32[64]
+              register value_6: u32[64]
+              register value_7: u32[64]
+              register value_8: u32[64]
+              #0 copy(x[block_idx.x * 64 + 0..64], v)
+              for p in 0..4
+                #1 value = (v ^ ((3) << (p * 8)))
+                #2 copy(value, y[p * 64 + 0..64])
+              #3 value_1 = (v >> (9))
+              #4 copy(value_1, y[256 + 0..64])
+              #5 value_2 = (v ^ ((3) << where(((0.0 <= (s)) & ((s) < 32.0)), cast((s), u32), 4294967295.0)))
+              #6 copy(value_2, y[320 + 0..64])
+              #7 v_u8 = cast(v, u8)
+              #8 value_3 = (v << cast(v_u8, u32))
+              #9 copy(value_3, y[384 + 0..64])
+              #10 v_u8_1 = cast(v, u8)
+              #11 value_4 = cast((v_u8_1 << where((v < 8.0), cast(v, u8), 255.0)), u32)
+              #12 copy(value_4, y[448 + 0..64])
+              #13 v_i64 = cast(v, i64)
+              #14 value_5 = ((3) << where(((0.0 <= v_i64) & (v_i64 < 32.0)), cast(v_i64, u32), 4294967295.0))
+              #15 copy(value_5, y[512 + 0..64])
+              #16 value_6 = (v << (32))
+              #17 copy(value_6, y[576 + 0..64])
+              #18 value_7 = ((1) << v)
+              #19 copy(value_7, y[640 + 0..64])
+              let left = 3
+              for p in 0..4
+                let number = ((left) << (p))
+                left = number
+              #20 value_8 = (v ^ (left))
+              #21 copy(value_8, y[704 + 0..64])
+        "#]],
+    );
+}
+
+#[test]
+fn counts_that_move_every_bit_out_are_errors() {
+    check(
+        &kernel(
+            "let m: u8 = 3;
+            let z: i32 = 40;
+            let a = v << 32;
+            let c = m >> -2;
+            let d = m << z;
+            let e = n << 64;
+            let f = v << 1.5;
+            let g = v << cast(v, f32);
+            let h = v >> true;
+            let i = m << cast(9, u64);
+            let j = m + z;
+            m <<= 8;",
+        ),
+        expect![[r#"
+            error[HX0216]: found the count 32 of `<<`, expected 0 to 31 for `u32`
+                          let a = v << 32;
+                                  ^^^^^^^
+              help: no bit of the 32 is left: `cast(…, T)` to a wider type first, or write the result
+            error[HX0216]: found the count -2 of `>>`, expected 0 to 7 for `u8`
+                          let c = m >> -2;
+                                  ^^^^^^^
+              help: `<< 2` shifts the other way
+            error[HX0216]: found the count 40 of `<<`, expected 0 to 7 for `u8`
+                          let d = m << z;
+                                  ^^^^^^
+              help: no bit of the 8 is left: `cast(…, T)` to a wider type first, or write the result
+            error[HX0216]: found the count 64 of `<<`, expected 0 to 63 for `i64`
+                          let e = n << 64;
+                                  ^^^^^^^
+              help: no bit of the 64 is left: `cast(…, T)` to a wider type first, or write the result
+            error[HX0216]: found `1.5`, which `u32` cannot hold
+                          let f = v << 1.5;
+                                       ^^^
+            error[HX0203]: expected an integer as the count of `<<`, found `f32`
+                          let g = v << cast(v, f32);
+                                       ^^^^^^^^^^^^
+            error[HX0203]: expected an integer as the count of `>>`, found `bool`
+                          let h = v >> true;
+                                       ^^^^
+            error[HX0216]: found the count 9 of `<<`, expected 0 to 7 for `u8`
+                          let i = m << cast(9, u64);
+                                  ^^^^^^^^^^^^^^^^^
+              help: no bit of the 8 is left: `cast(…, T)` to a wider type first, or write the result
+            error[HX0204]: expected `u8`, found a number of type `i32`
+                          let j = m + z;
+                                      ^ this is `i32`
+                          let j = m + z;
+                                  - this is `u8`
+              help: `cast(…, u8)` converts
+            error[HX0216]: found the count 8 of `<<`, expected 0 to 7 for `u8`
+                          m <<= 8;
+                                ^
+              help: no bit of the 8 is left: `cast(…, T)` to a wider type first, or write the result
+        "#]],
+    );
+}

@@ -304,3 +304,42 @@ fn a_function_of_the_library_has_a_path() {
     ]
     .assert_eq(&resolved("soft").expect_err("the file does not use it"));
 }
+
+#[test]
+fn a_scan_may_begin_at_the_last_element() {
+    let kernel = |statements: &str| {
+        format!(
+            "kernel f(x: f32[8, 32], y: mut f32[8, 32], flag: bool) grid [1] threads 32 {{
+            let t = load(x);\n{statements}\n}}"
+        )
+    };
+    check(
+        &kernel(
+            "copy(scan(t, axis: 1, op: |a, b| a + b, reverse: true), y);
+            copy(scan(t, axis: 0, op: |a, b| max(a, b), reverse: false), y);",
+        ),
+        expect![[r#"
+            kernel f threads 32
+              grid [1]
+              param x: f32[8, 32] : [32, 1] align 16
+              param y: mut f32[8, 32] : [32, 1] align 16
+              param flag: bool
+              register t: f32[8, 32]
+              register scanned: f32[8, 32]
+              register scanned_1: f32[8, 32]
+              #0 copy(x[0..8, 0..32], t)
+              #1 scanned = scan(t, axis: 1, (a + b), reverse)
+              #2 copy(scanned, y[0..8, 0..32])
+              #3 scanned_1 = scan(t, axis: 0, max(a, b))
+              #4 copy(scanned_1, y[0..8, 0..32])
+        "#]],
+    );
+    check(
+        &kernel("copy(scan(t, axis: 1, op: |a, b| a + b, reverse: flag), y);"),
+        expect![[r#"
+        error[HX0209]: `reverse` is `decided != 0`, which is known only at run time
+          copy(scan(t, axis: 1, op: |a, b| a + b, reverse: flag), y);
+                                                           ^^^^
+    "#]],
+    );
+}

@@ -246,3 +246,54 @@ fn joined_tiles_fit() {
         "#]],
     );
 }
+
+#[test]
+fn a_flip_is_a_part_that_walks_backward() {
+    with_tiles(
+        "let t = flip(a, axis: 1);
+            copy(flip(t * 2.0, 0) + flip(b, axis: 0), z);
+            copy(flip(flip(a[.., 8..], axis: 1), axis: 1), z[.., 8..]);",
+        expect![[r#"
+            kernel f threads 32
+              grid [1]
+              param x: f32[16, 32] : [32, 1] align 16
+              param y: f32[16, 32] : [32, 1] align 16
+              param z: mut f32[16, 32] : [32, 1] align 16
+              register a: f32[16, 32]
+              register b: f32[16, 32]
+              register t: f32[16, 32]
+              register value: f32[16, 32]
+              register flipped: f32[16, 32]
+              register flipped_1: f32[16, 32]
+              register value_1: f32[16, 32]
+              register a_part: f32[16, 24]
+              register flipped_2: f32[16, 24]
+              register flipped_3: f32[16, 24]
+              #0 copy(x[0..16, 0..32], a)
+              #1 copy(y[0..16, 0..32], b)
+              #2 t = a[.., .. reversed]
+              #3 value = (t * 2.0)
+              #4 flipped = value[.. reversed, ..]
+              #5 flipped_1 = b[.. reversed, ..]
+              #6 value_1 = (flipped + flipped_1)
+              #7 copy(value_1, z[0..16, 0..32])
+              #8 a_part = a[.., 8..32]
+              #9 flipped_2 = a_part[.., .. reversed]
+              #10 flipped_3 = flipped_2[.., .. reversed]
+              #11 copy(flipped_3, z[0..16, 8 + 0..24])
+        "#]],
+    );
+    with_tiles(
+        "copy(flip(a, axis: 2), z);
+            copy(flip(y, axis: 0), z);",
+        expect![[r#"
+            error[HX0215]: found a global tensor, expected a register one for `flip`
+                          copy(flip(y, axis: 0), z);
+                                    ^
+              fix: move it into registers with `load(…)` (`y` → `load(y)`)
+            error[HX0211]: found the axis 2, expected one below 2
+              copy(flip(a, axis: 2), z);
+                                 ^
+        "#]],
+    );
+}

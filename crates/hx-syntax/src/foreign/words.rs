@@ -35,9 +35,6 @@ const BOXES: &str =
 const FENCE: &str = "fences are the compiler's: `sync()` before a `copy_async` from shared memory suffices";
 const RANDOM: &str = "random numbers come from a counter: `use std::random::philox;`, `uniform_of(word)`";
 const SORT: &str = "`use std::sort::sort_network;` sorts rows of a shared tensor, and `std::sort` has kernels for the largest elements of rows";
-const REVERSED: &str =
-    "elements in another order are read by `load(gather(t, n - 1 - index(t, 0)))` of a tensor in memory";
-
 pub(super) const WORDS: &[Foreign] = &[
     same(Item, "def", "fn"),
     same(Item, "func", "fn"),
@@ -285,7 +282,10 @@ pub(super) const WORDS: &[Foreign] = &[
     other(Name, "philox", RANDOM),
     other(Name, "topk", SORT),
     other(Name, "sort", SORT),
-    other(Name, "flip", REVERSED),
+    other(Name, "fliplr", "`flip(t, axis: 1)`"),
+    other(Name, "flipud", "`flip(t, axis: 0)`"),
+    other(Name, "reverse", "`flip(t, axis: 0)`"),
+    other(Name, "reversed", "`flip(t, axis: 0)`"),
     other(
         Name,
         "interleave",

@@ -91,7 +91,7 @@ impl<'p> SolverContext<'_, 'p> {
                 let across = (!steps.digits.is_empty()).then_some(self.drain);
                 cost::reduce(target, threads, s.values(), d.values(), steps.lanes.len(), across)
             }
-            OpKind::Scan { dst, src: _, axis, op } => {
+            OpKind::Scan { dst, src: _, axis, op, reverse: _ } => {
                 let Some(first) = dst.first() else { return Ok(0.0) };
                 let layout = &known[*first].layout;
                 let Some(levels) = parts::levels(threads, layout, *axis, self.target()) else {
@@ -113,9 +113,13 @@ impl<'p> SolverContext<'_, 'p> {
                 )
             }
             OpKind::Slice { dst: part, .. } | OpKind::Insert { src: part, .. } => {
-                match parts::chosen(program, op, known, 0)?.and_then(|choice| choice.through) {
-                    Some(_) => cost::part(threads, known[*part].layout.values() as f64, self.target()),
-                    None => 0.0,
+                let values = known[*part].layout.values();
+                match parts::chosen(program, op, known, 0)? {
+                    Some(choice) if choice.through.is_some() => {
+                        cost::part(threads, values as f64, self.target())
+                    }
+                    Some(choice) if choice.mirrored != 0 => cost::mirrored(target, threads, values),
+                    _ => 0.0,
                 }
             }
             // Gemms and asynchronous copies have cost functions of their own, rearrangements the cost of their route. The other

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::{Allocation, ConvertRow, CopyRow, ExchangeRow, GemmRow, Space, Target};
+use hx_target::{Allocation, ConvertRow, CopyRow, ExchangeRow, GemmRow, Reach, Space, Target};
 use hx_tile::{SUM_CHUNK, Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
@@ -404,6 +404,13 @@ pub(crate) fn shared_latency(target: Target) -> f64 {
 pub(crate) fn lanes(target: Target, threads: u32, row: &ExchangeRow, exchanges: i64, selects: i64) -> f64 {
     let selects = selects as f64 * warps_per_unit(target, threads);
     exchanges as f64 * warps(target, threads) * row.issue + selects + row.latency
+}
+
+/// Returns the cycles in which the lanes of each warp exchange `values` elements of each thread one by one, each with the lane whose number
+/// differs by a mask.
+pub(crate) fn mirrored(target: Target, threads: u32, values: i64) -> f64 {
+    let row = target.rows().exchanges.iter().find(|row| row.reach == Reach::Xor);
+    row.map_or(0.0, |row| lanes(target, threads, row, values, 0))
 }
 
 /// Returns the cycles in which each thread spills and reloads `registers` registers.

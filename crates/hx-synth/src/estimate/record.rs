@@ -111,6 +111,10 @@ impl Recorder<'_> {
                 let cycles = cost::part(threads, self.values(*part), self.program.target);
                 Cost { threads: cycles, resources, latency: 0.0 }
             }
+            (OpKind::Slice { dst, .. }, Some(Choice::Slice(choice))) if choice.mirrored != 0 => {
+                let cycles = cost::mirrored(target, threads, self.values(*dst) as i64);
+                Cost { threads: cycles, ..Cost::default() }
+            }
             (OpKind::Sync(sync), _) => self.sync(sync, threads),
             // Fills, slices, numbers, texts and conditions use registers at hand. Copies between register tensors, and
             // operations without a choice, have no instruction.

@@ -218,11 +218,13 @@ pub(crate) fn lifted(
 }
 
 /// The source of each element of a part: value `v` lies at position `first + table[v]` of another thread. The number of that
-/// thread is the number of the reading thread with the digits `lanes`, each `(unit, extent, digit)`, set.
+/// thread is the number of the reading thread with the digits `lanes`, each `(unit, extent, digit)`, set, and the bits `mirrored`
+/// inverted.
 struct Places {
     first: i64,
     table: Vec<i64>,
     lanes: Vec<(i64, i64, i64)>,
+    mirrored: i64,
 }
 
 fn places(
@@ -233,33 +235,35 @@ fn places(
     shape: &[i64],
     threads: u32,
 ) -> Option<Places> {
-    let dims = shown(view, shape);
-    let mut lanes = Vec::new();
-    let mut unit = 1;
-    for mode in at_warps(&whole.thread, target.limits.lanes) {
-        for (d, (shown, _)) in dims.iter().enumerate() {
-            if let (Shown::Point(at), true) = (shown, mode.strides[d] != 0 && mode.extent > 1 && shape[d] > 1)
-            {
-                lanes.push((unit, mode.extent, at / mode.strides[d] % mode.extent));
-            }
-        }
-        unit *= mode.extent;
-    }
+    let Sources { lanes, mirrored } = sources(target, whole, view, shape);
     let warp = i64::from(target.limits.lanes);
-    let within = |(unit, extent, _): &(i64, i64, i64)| {
-        unit.count_ones() == 1 && extent.count_ones() == 1 && unit * extent <= warp
-    };
-    if !lanes.iter().all(within) || (!lanes.is_empty() && !threads.is_multiple_of(target.limits.lanes)) {
+    let within =
+        |unit: i64, extent: i64| unit.count_ones() == 1 && extent.count_ones() == 1 && unit * extent <= warp;
+    let set = || lanes.iter().map(|(unit, extent, _)| (*unit, *extent));
+    if !set().chain(mirrored.iter().copied()).all(|(unit, extent)| within(unit, extent)) {
         return None;
     }
-    let owner =
-        |t: i64| lanes.iter().fold(t, |o, (unit, extent, digit)| o + (digit - t / unit % extent) * unit);
+    let stays = lanes.is_empty() && mirrored.is_empty();
+    // An exchange either names a lane or inverts bits of the own number.
+    if !lanes.is_empty() && !mirrored.is_empty() || !stays && !threads.is_multiple_of(target.limits.lanes) {
+        return None;
+    }
+    // The digits are powers of two, so the reverse of a digit inverts its bits.
+    let mirrored = mirrored.iter().map(|(unit, extent)| unit * (extent - 1)).sum::<i64>();
+    let owner = |t: i64| {
+        lanes.iter().fold(t, |o, (unit, extent, digit)| o + (digit - t / unit % extent) * unit) ^ mirrored
+    };
+    let along = |d: usize| view.modes.iter().position(|m| m.dim == d && !m.factor.is_zero());
+    let walked: Vec<(i64, Option<usize>, i64)> = (0..shape.len())
+        .map(|d| {
+            let mode = along(d);
+            let step = mode.and_then(|m| view.modes[m].factor.as_const()).unwrap_or(1);
+            (view.offsets[d].as_const().unwrap_or(0), mode, step)
+        })
+        .collect();
     let wanted = |t: i64, v: i64| -> Vec<i64> {
         let at = part.coordinate(t, v);
-        let along = |d: usize| view.modes.iter().position(|m| m.dim == d && !m.factor.is_zero());
-        (0..shape.len())
-            .map(|d| view.offsets[d].as_const().unwrap_or(0) + along(d).map_or(0, |m| at[m]))
-            .collect()
+        walked.iter().map(|(first, mode, step)| first + mode.map_or(0, |m| step * at[m])).collect()
     };
     let held: std::collections::BTreeMap<Vec<i64>, i64> =
         (0..whole.values()).rev().map(|p| (whole.coordinate(owner(0), p), p)).collect();
@@ -268,7 +272,38 @@ fn places(
     let first = *table.first()?;
     // The offset of a value does not depend on the thread, so checking the first value of every thread suffices.
     let same = (0..i64::from(threads)).all(|t| whole.coordinate(owner(t), first) == wanted(t, 0));
-    same.then(|| Places { first, table: table.iter().map(|p| p - first).collect(), lanes })
+    same.then(|| Places { first, table: table.iter().map(|p| p - first).collect(), lanes, mirrored })
+}
+
+/// The digits of a thread's number by which a thread that needs elements of a part and one that holds them may differ.
+struct Sources {
+    /// Digits of a dimension of which the part has one coordinate, each `(unit, extent, digit)`.
+    lanes: Vec<(i64, i64, i64)>,
+    /// Digits of a dimension that the view reverses, each `(unit, extent)`.
+    mirrored: Vec<(i64, i64)>,
+}
+
+/// Returns the digits by which the threads that hold the elements of a part differ from those that need them.
+fn sources(target: Target, whole: &ThreadValueLayout, view: &View, shape: &[i64]) -> Sources {
+    let dims = shown(view, shape);
+    let (mut lanes, mut mirrored) = (Vec::new(), Vec::new());
+    let mut unit = 1;
+    for mode in at_warps(&whole.thread, target.limits.lanes) {
+        for (d, (shown, walker)) in dims.iter().enumerate() {
+            if mode.strides[d] == 0 || mode.extent == 1 || shape[d] == 1 {
+                continue;
+            }
+            match shown {
+                Shown::Point(at) => lanes.push((unit, mode.extent, at / mode.strides[d] % mode.extent)),
+                Shown::Whole if walker.is_some_and(|m| view.modes[m].is_reversed()) => {
+                    mirrored.push((unit, mode.extent));
+                }
+                Shown::Whole | Shown::Range(..) => {}
+            }
+        }
+        unit *= mode.extent;
+    }
+    Sources { lanes, mirrored }
 }
 
 /// Returns the bytes of shared memory through which `elements` elements of a tensor move.
@@ -346,7 +381,7 @@ fn insert(
     let found = in_place(program.target, whole, dst, shape)
         .filter(agrees)
         .and_then(|_| places(program.target, part, whole, dst, shape, program.threads_of(op)))
-        .filter(|found| found.lanes.is_empty());
+        .filter(|found| found.lanes.is_empty() && found.mirrored == 0);
     if let Some(choice) = found.and_then(|found| in_registers(part, found)) {
         return Ok(choice);
     }
@@ -364,11 +399,18 @@ fn no_register(op: &Op) -> Failure {
 fn in_registers(part: &ThreadValueLayout, found: Places) -> Option<SliceChoice> {
     let extents: Vec<i64> = part.value.iter().map(|m| m.extent).collect();
     let positions = layout_of_table(&extents, &found.table)?;
-    let text = if found.lanes.is_empty() { "each thread has its part" } else { "one lane has it for others" };
+    let text = if found.mirrored != 0 {
+        "a lane of the same warp has it"
+    } else if found.lanes.is_empty() {
+        "each thread has its part"
+    } else {
+        "one lane has it for others"
+    };
     Some(SliceChoice {
         positions: Some(positions),
         first: found.first,
         lanes: found.lanes,
+        mirrored: found.mirrored as u32,
         through: None,
         reason: Reason { text: text.into(), from: vec![] },
     })
@@ -396,6 +438,7 @@ fn through_shared(
         positions: None,
         first: 0,
         lanes: vec![],
+        mirrored: 0,
         through: Some(Scratch { offset, bytes }),
         reason: Reason { text: why.into(), from: vec![] },
     })

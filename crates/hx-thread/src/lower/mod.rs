@@ -409,8 +409,8 @@ impl<'p> Lowering<'p> {
             (OpKind::Atomic(atomic), Some(Choice::Copy(choice))) => self.atomic(op, atomic, choice),
             (OpKind::Slice { dst, src }, Some(Choice::Slice(choice))) => self.slice(op, *dst, src, choice),
             (OpKind::Insert { dst, src }, Some(Choice::Slice(choice))) => self.insert(op, dst, *src, choice),
-            (OpKind::Scan { dst, src, axis, op: value }, Some(Choice::Scan(choice))) => {
-                self.scan(op, (dst, src), *axis, value, choice)
+            (OpKind::Scan { dst, src, axis, op: value, reverse }, Some(Choice::Scan(choice))) => {
+                self.scan(op, (dst, src), (*axis, *reverse), value, choice)
             }
             (OpKind::Gemm { c, a, b, asynchronous, .. }, Some(Choice::Gemm(choice)))
                 if choice.b.registers().is_none() =>

@@ -3,6 +3,9 @@
 //! A block consists of the elements that differ only in the digits done so far. When a digit is done, every element holds
 //! the result of its block up to that element. After the first digit of threads, each thread also holds the total of its
 //! block, whatever its own digits are.
+//!
+//! A scan from the last element on takes the values of each digit in reverse order. It meets places past the end of the tensor first, if
+//! threads hold any: a block that begins past the end has no elements, and is left out.
 
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
@@ -36,6 +39,10 @@ struct Scan<'o> {
     /// Totals of blocks, one for each combination of the value digits that are not done.
     total: Vec<RegId>,
     levels: &'o [ScanLevel],
+    /// Whether the scan begins at the last element.
+    reverse: bool,
+    /// The extent of the axis, if threads hold places past it that the scan meets before the elements.
+    end: Option<i64>,
     /// Digits of a thread's values: the position of one step, the extent, and the distance of one step along the axis.
     digits: Vec<(i64, i64, i64)>,
     counters: Vec<Expr>,
@@ -62,9 +69,17 @@ impl Scan<'_> {
         digits.iter().fold(Expr::default(), |sum, i| sum + self.counters[*i].scale(self.digits[*i].0))
     }
 
-    /// Returns the position of the last element of a block.
+    /// Returns the position of the element of a block that the scan meets last.
     fn last(&self, done: &[usize]) -> i64 {
+        if self.reverse {
+            return 0;
+        }
         done.iter().map(|i| self.digits[*i].0 * (self.digits[*i].1 - 1)).sum()
+    }
+
+    /// Converts a digit to its place in the order of the scan, or back.
+    fn ordered(&self, digit: Expr, extent: i64) -> Expr {
+        if self.reverse { Expr::constant(extent - 1) - digit } else { digit }
     }
 
     /// Puts loops over digits around a body, the first innermost.
@@ -96,7 +111,7 @@ impl Lowering<'_> {
         &self,
         op: &Op,
         (dst, src): (&[TensorId], &[TensorId]),
-        axis: usize,
+        axis: (usize, bool),
         value: &[Scalar],
         choice: &ScanChoice,
     ) -> Result<Body, LowerError> {
@@ -134,13 +149,15 @@ impl Lowering<'_> {
         &self,
         op: &'o Op,
         dst: &[TensorId],
-        axis: usize,
+        (axis, reverse): (usize, bool),
         value: &'o [Scalar],
         choice: &'o ScanChoice,
     ) -> Result<Scan<'o>, LowerError> {
         let first = *dst.first().ok_or_else(|| self.error(op, "nothing is scanned"))?;
         let held = self.solution.registers.get(&first).ok_or_else(|| self.error(op, "no layout"))?;
         let walk = self.walk(op, first)?;
+        let extent = self.program.tensor(first).shape[axis];
+        let end = (reverse && held.tile[axis] > extent).then_some(extent);
         let mut unit = 1;
         let mut digits = Vec::new();
         for (extent, stride) in held.layout.mode(1).leaves() {
@@ -164,6 +181,8 @@ impl Lowering<'_> {
             other: kind(2),
             total: kind(3),
             levels: &choice.levels,
+            reverse,
+            end,
             digits,
             counters: walk.counters.clone(),
             loops,
@@ -230,6 +249,30 @@ impl Lowering<'_> {
         s.total.iter().map(|a| one(*a, base.clone())).collect()
     }
 
+    /// Returns the condition that a block has elements; `None` if every block has. Its digit at the level of this step is `digit`, and those
+    /// above are the thread's own.
+    fn has_elements(&self, s: &Scan<'_>, step: i64, digit: &Expr) -> Option<Scalar> {
+        let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
+        let end = integer(Expr::constant(s.end?));
+        let above = s.levels.iter().filter(|level| step_of(level) > step);
+        let first = above
+            .fold(digit.scale(step), |first, level| first + self.digit_of(s, level).scale(step_of(level)));
+        Some(Scalar::apply(Operator::Lt, DType::I32, [integer(first), end]))
+    }
+
+    /// Returns the digit of a level that the thread has, as a part of the coordinate along the axis.
+    fn digit_of(&self, s: &Scan<'_>, level: &ScanLevel) -> Expr {
+        match *level {
+            ScanLevel::Values { unit, step, .. } => {
+                let at = s.digits.iter().position(|d| d.0 == unit && d.2 == step);
+                at.map_or_else(Expr::default, |i| s.counters[i].clone())
+            }
+            ScanLevel::Lanes { unit, extent, .. } | ScanLevel::Across { unit, extent, .. } => {
+                self.digit(s.op, unit, extent)
+            }
+        }
+    }
+
     /// Scans a digit of values: the blocks of one thread, one after the other. With `threads`, a digit of threads is done, so
     /// `total` holds the totals.
     fn scan_values(&self, s: &Scan<'_>, step: i64, threads: bool) -> Body {
@@ -242,7 +285,9 @@ impl Lowering<'_> {
             return Body::new();
         }
         let (counter, now) = (&s.loops[digit].0, Expr::symbol(s.loops[digit].0.clone()));
-        let (at, previous) = (now.scale(unit), (now - Expr::constant(1)).scale(unit));
+        let before = s.ordered(now.clone() - Expr::constant(1), extent);
+        let (at, previous) = (s.ordered(now, extent).scale(unit), before.scale(unit));
+        let is_some = self.has_elements(s, step, &before);
         let fixed = s.last(&done);
         let base = s.position(&others);
         let carry = if threads {
@@ -251,11 +296,11 @@ impl Lowering<'_> {
             Self::held(s, &(base.clone() + previous + Expr::constant(fixed)))
         };
         let element = Self::held(s, &(base.clone() + at.clone() + s.position(&done)));
-        let mut inner = s.each(&done, self.prepend(s, &carry, &element, None));
+        let mut inner = s.each(&done, self.prepend(s, &carry, &element, is_some.as_ref()));
         if threads {
             let own: Vec<Registers> =
                 s.total.iter().map(|a| one(*a, base.clone() + at.clone() + Expr::constant(fixed))).collect();
-            inner.extend(self.prepend(s, &carry, &own, None));
+            inner.extend(self.prepend(s, &carry, &own, is_some.as_ref()));
         }
         let blocks = vec![Stmt::Control(Control::For {
             var: counter.clone(),
@@ -289,15 +334,25 @@ impl Lowering<'_> {
         let digit = Expr::symbol(digit_var.clone());
         let total = Self::totals(s, &others, fixed);
         let other: Vec<Registers> = s.other.iter().map(|a| at_zero(*a)).collect();
-        let up = self.exchange_row(s.op, Reach::Up)?;
+        let warp = Expr::constant(i64::from(self.program.target.limits.lanes));
+        let row = self.exchange_row(s.op, if s.reverse { Reach::Lane } else { Reach::Up })?;
         let shift = |by: i64| -> Body {
+            let lane = || {
+                let above = Expr::symbol(Symbol::Thread) + Expr::constant(by);
+                if s.reverse { Lane::At(above.rem(&warp, self.facts_of(s.op))) } else { Lane::Up(by as u32) }
+            };
             let pairs = other.iter().zip(&total);
             pairs
                 .map(|(dst, src)| {
-                    let (row, dst, src) = (up, dst.clone(), src.clone());
-                    Stmt::Leaf(Leaf::Exchange(Exchange { row, dst, src, lane: Lane::Up(by as u32) }))
+                    let (dst, src) = (dst.clone(), src.clone());
+                    Stmt::Leaf(Leaf::Exchange(Exchange { row, dst, src, lane: lane() }))
                 })
                 .collect()
+        };
+        // Reports whether a thread has the total of a block this many before its own.
+        let reaches = |distance: i64| {
+            let before = s.ordered(digit.clone() - Expr::constant(distance), extent);
+            both(Self::reached(&digit, distance), self.has_elements(s, step, &before))
         };
         let mut inner = Body::new();
         if !threads {
@@ -307,20 +362,19 @@ impl Lowering<'_> {
         let mut distance = 1;
         while distance < extent {
             inner.extend(shift(distance * unit));
-            inner.extend(self.prepend(s, &other, &total, Some(&Self::reached(&digit, distance))));
+            inner.extend(self.prepend(s, &other, &total, Some(&reaches(distance))));
             distance *= 2;
         }
         inner.extend(shift(unit));
         let element = Self::held(s, &(s.position(&others) + s.position(&done)));
-        let from_second = Self::reached(&digit, 1);
-        inner.extend(s.each(&done, self.prepend(s, &other, &element, Some(&from_second))));
-        let mut body = vec![Stmt::Leaf(Leaf::Let { var: digit_var, value: self.digit(s.op, unit, extent) })];
+        inner.extend(s.each(&done, self.prepend(s, &other, &element, Some(&reaches(1)))));
+        let value = s.ordered(self.digit(s.op, unit, extent), extent);
+        let mut body = vec![Stmt::Leaf(Leaf::Let { var: digit_var, value })];
         if !last {
             let row = self.exchange_row(s.op, Reach::Lane)?;
             let lane_var = self.counter("last", s.op, super::Local::Last as u32);
-            let warp = Expr::constant(i64::from(self.program.target.limits.lanes));
-            let lane = Expr::symbol(Symbol::Thread)
-                + (Expr::constant(extent - 1) - self.digit(s.op, unit, extent)).scale(unit);
+            let last = s.ordered(Expr::constant(extent - 1), extent);
+            let lane = Expr::symbol(Symbol::Thread) + (last - self.digit(s.op, unit, extent)).scale(unit);
             body.push(Stmt::Leaf(Leaf::Let {
                 var: lane_var.clone(),
                 value: lane.rem(&warp, self.facts_of(s.op)),
@@ -350,7 +404,7 @@ impl Lowering<'_> {
         let done = s.chosen(|i| s.is_done(i, step));
         let others = s.chosen(|i| !s.is_done(i, step));
         let fixed = s.last(&done);
-        let digit = self.digit(s.op, unit, extent);
+        let digit = s.ordered(self.digit(s.op, unit, extent), extent);
         let total = Self::totals(s, &others, fixed);
         let meeting = self.meeting(s, step * extent)?;
         let writes = self.writers(s, step)?;
@@ -367,9 +421,11 @@ impl Lowering<'_> {
         let before: Vec<Registers> = s.before.iter().map(|a| at_zero(*a)).collect();
         let mut inner = self.meet(s, &meeting, true, &total, &Expr::default(), &Cond::True)?;
         inner.extend(Self::moved(&before, &total));
-        inner.push(self.combined(s, &meeting, (&before, &total), &digit, extent)?);
+        inner.push(self.combined(s, &meeting, (&before, &total), &digit, (extent, step))?);
         let element = Self::held(s, &(s.position(&others) + s.position(&done)));
-        inner.extend(s.each(&done, self.prepend(s, &before, &element, Some(&Self::reached(&digit, 1)))));
+        let above = s.ordered(digit.clone() - Expr::constant(1), extent);
+        let reaches = both(Self::reached(&digit, 1), self.has_elements(s, step, &above));
+        inner.extend(s.each(&done, self.prepend(s, &before, &element, Some(&reaches))));
         body.extend(s.each(&others, inner));
         Ok(body)
     }
@@ -382,7 +438,7 @@ impl Lowering<'_> {
         meeting: &Meeting,
         (before, total): (&[Registers], &[Registers]),
         digit: &Expr,
-        extent: i64,
+        (extent, step): (i64, i64),
     ) -> Result<Stmt, LowerError> {
         let other: Vec<Registers> = s.other.iter().map(|a| at_zero(*a)).collect();
         let part = self.counter("part", s.op, 28);
@@ -392,8 +448,11 @@ impl Lowering<'_> {
             let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
             Scalar::apply(Operator::Lt, DType::I32, [integer(now), integer(digit.clone())])
         };
-        body.extend(self.append(s, before, &other, Some(&below)));
-        body.extend(self.append(s, total, &other, None));
+        // The parts so far have elements if the latest of them has: the scan meets the parts without elements first.
+        let latest = s.ordered(Expr::symbol(part.clone()) - Expr::constant(1), extent);
+        let is_some = self.has_elements(s, step, &latest);
+        body.extend(self.append(s, before, &other, (Some(&below), is_some.as_ref())));
+        body.extend(self.append(s, total, &other, (None, is_some.as_ref())));
         let (start, end) = (Expr::constant(1), Expr::constant(extent));
         Ok(Stmt::Control(Control::For { var: part, start, end, unroll: true, body }))
     }
@@ -458,19 +517,23 @@ impl Lowering<'_> {
         registers.iter().enumerate().map(transfer).collect()
     }
 
-    /// Computes `at = at ∘ after` in threads for which the condition holds, or in all.
+    /// Computes `at = at ∘ after` in threads for which the condition holds, or in all. Where `at` has no elements, it becomes `after`.
     fn append(
         &self,
         s: &Scan<'_>,
         at: &[Registers],
         after: &[Registers],
-        condition: Option<&Scalar>,
+        (condition, has_elements): (Option<&Scalar>, Option<&Scalar>),
     ) -> Body {
         let n = at.len();
         let inputs: Vec<Registers> = at.iter().chain(after).cloned().collect();
         let value = |i: usize| {
-            let own = Scalar::Input { index: i as u32, dtype: s.dtypes[i] };
+            let [own, next] = [i, n + i].map(|at| Scalar::Input { index: at as u32, dtype: s.dtypes[i] });
             let value = s.value[i].clone();
+            let value = match has_elements {
+                Some(some) => Scalar::apply(Operator::Select, s.dtypes[i], [some.clone(), value, next]),
+                None => value,
+            };
             hardware(
                 self.program.target.rows(),
                 &match condition {
@@ -510,15 +573,7 @@ impl Lowering<'_> {
         }
         let mut above = Expr::default();
         for level in s.levels {
-            let (digit, step) = match *level {
-                ScanLevel::Values { unit, step, .. } => {
-                    let at = s.digits.iter().position(|d| d.0 == unit && d.2 == step);
-                    (at.map_or_else(Expr::default, |i| s.counters[i].clone()), step)
-                }
-                ScanLevel::Lanes { unit, extent, step } | ScanLevel::Across { unit, extent, step } => {
-                    (self.digit(s.op, unit, extent), step)
-                }
-            };
+            let (digit, step) = (self.digit_of(s, level), step_of(level));
             if step >= block {
                 above = above + digit.scale(step / block);
             }
@@ -526,5 +581,22 @@ impl Lowering<'_> {
         row = row + above.scale(rows);
         rows *= held.tile[s.axis].div_euclid(block).max(1);
         Ok((row, rows))
+    }
+}
+
+/// Returns the distance along the axis of one step of a level.
+fn step_of(level: &ScanLevel) -> i64 {
+    match *level {
+        ScanLevel::Values { step, .. } | ScanLevel::Lanes { step, .. } | ScanLevel::Across { step, .. } => {
+            step
+        }
+    }
+}
+
+/// Returns the condition that both hold; the first alone if there is no second.
+fn both(first: Scalar, second: Option<Scalar>) -> Scalar {
+    match second {
+        Some(second) => Scalar::apply(Operator::And, DType::Bool, [first, second]),
+        None => first,
     }
 }

@@ -26,6 +26,12 @@ impl Lowering<'_> {
         let Some((walk, own, from)) = self.in_place(op, dst, id, choice)? else {
             return self.through_shared(op, dst, id, src);
         };
+        if choice.mirrored != 0 {
+            let row = self.exchange_row(op, hx_target::Reach::Xor)?;
+            let lane = Lane::Xor(choice.mirrored);
+            let exchange = Stmt::Leaf(Leaf::Exchange(Exchange { row, dst: own, src: from, lane }));
+            return Ok(unrolled(&walk.loops, vec![exchange]));
+        }
         if choice.lanes.is_empty() {
             let stmt = Stmt::Leaf(Leaf::Convert(Convert { row: None, dst: own, src: from }));
             return Ok(unrolled(&walk.loops, vec![stmt]));
@@ -257,11 +263,15 @@ fn within(view: &View, steps: &[i64], at: &[Expr], facts: &Facts) -> (Cond, Expr
     for (d, at) in at.iter().enumerate() {
         let first = &view.offsets[d];
         let mode = view.modes.iter().zip(steps).find(|(m, _)| m.dim == d && !m.factor.is_zero());
-        let extent = mode.map_or(1, |(m, _)| m.extent);
-        guard = guard.and(between(at, first, extent, facts));
-        if let Some((_, step)) = mode {
-            offset = offset + (at.clone() - first.clone()).scale(*step);
-        }
+        let Some((mode, step)) = mode else {
+            guard = guard.and(between(at, first, 1, facts));
+            continue;
+        };
+        // A reversed mode walks from its first coordinate down.
+        let last = first.clone() - Expr::constant(mode.extent - 1);
+        let (least, way) = if mode.is_reversed() { (&last, -1) } else { (first, 1) };
+        guard = guard.and(between(at, least, mode.extent, facts));
+        offset = offset + (at.clone() - first.clone()).scale(way * step);
     }
     (guard, offset)
 }

@@ -133,7 +133,7 @@ fn results_stand_before_sources_and_accumulators_are_both() {
     let gemm = OpKind::Gemm { c, a: operand(a), b: operand(b), warps: None, asynchronous: false };
     assert_eq!((gemm.registers(), gemm.results()), (vec![c, a, b], 1));
     assert!(gemm.updates(0) && !gemm.updates(1) && gemm.writes(c) && !gemm.writes(a));
-    let scan = OpKind::Scan { dst: vec![c, a], src: vec![b, b], axis: 0, op: Vec::new() };
+    let scan = OpKind::Scan { dst: vec![c, a], src: vec![b, b], axis: 0, op: Vec::new(), reverse: false };
     assert_eq!((scan.registers(), scan.results()), (vec![c, a, b, b], 2));
     assert!(!scan.updates(0));
 }
@@ -168,7 +168,7 @@ fn operands_to_change_are_those_of_the_description() {
         OpKind::Rearrange { dst: r0, src: r1, through: Some(s3) },
         OpKind::Slice { dst: r0, src: register(r1) },
         OpKind::Insert { dst: register(r0), src: r1 },
-        OpKind::Scan { dst: vec![r0, r1], src: vec![r2, r4], axis: 0, op: Vec::new() },
+        OpKind::Scan { dst: vec![r0, r1], src: vec![r2, r4], axis: 0, op: Vec::new(), reverse: false },
         atomic(AtomicOp::Load, None, None),
         atomic(AtomicOp::CompareExchange, Some(r2), Some(r4)),
         OpKind::ClusterSum { x: r0, parts: vec![r1, r2], axis: 0, to: None },

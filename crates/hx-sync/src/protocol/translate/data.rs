@@ -120,7 +120,9 @@ impl<'a> Data<'a> {
             OpKind::Copy { src, dst } => format!("{} to {} {:?}", base(src), base(dst), src.shape()),
             OpKind::Atomic(atomic) => base(&atomic.memory),
             OpKind::Map(map) => scalars(&mut std::iter::once(&map.value), at),
-            OpKind::Scan { axis, op, .. } => format!("{axis}{}", scalars(&mut op.iter(), at)),
+            OpKind::Scan { axis, op, reverse, .. } => {
+                format!("{axis} {reverse}{}", scalars(&mut op.iter(), at))
+            }
             OpKind::Reduce { axis, operator, .. } => format!("{axis} {operator:?}"),
             OpKind::ClusterSum { axis, to, .. } => format!("{axis} {to:?}"),
             OpKind::Slice { src, .. } => format!("{:?}", src.shape()),
