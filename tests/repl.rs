@@ -1,6 +1,7 @@
 //! Sessions of `hx repl`: scripts through pipes are here, sessions in a terminal are in `terminal`.
 
 mod latency;
+mod orders;
 mod redefinition;
 #[cfg(unix)]
 mod terminal;

@@ -52,7 +52,7 @@ pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 pub use hx_synth::{CANDIDATES, Chunks, Forecast, Known, Solved, compared, estimate as estimated};
 use instance::Form;
 pub use instance::{Instance, default_instance};
-pub use members::member_args;
+pub use members::{check_same_orders, member_args};
 pub use needs::{Need, NeededAt};
 pub use orders::{InferredOrder, TriedOrder, inferred_orders, orders_of};
 pub use padding::{TookPart, took_part};

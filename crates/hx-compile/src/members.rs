@@ -1,9 +1,10 @@
 //! The members of a kernel's family as instances, and those that no launch can take.
 
 use hx_base::{Diagnostic, codes};
-use hx_hir::{Item, Kernel, Member, family_of, family_source_map};
+use hx_hir::{Expr, Item, Kernel, Member, TypeRef, family_of, family_source_map, kernel_signature};
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_target::Target;
+use hx_tile::Param;
 
 use crate::{Db, Instance, default_instance, instance_errors, solved, tile_program};
 
@@ -34,4 +35,43 @@ pub(crate) fn unbuildable<'db>(db: &'db dyn Db, kernel: Kernel<'db>, target: Tar
         })
     };
     family.members.iter().filter_map(of).collect()
+}
+
+/// Checks that an instance reads the tensors of a launch in the order in which another one does, whose parameters of the same names they are.
+///
+/// # Errors
+/// The first parameter with another order, as a sentence. An instance without a program has no orders.
+pub fn check_same_orders<'db>(db: &'db dyn Db, [head, member]: [Instance<'db>; 2]) -> Result<(), String> {
+    if ![head, member].iter().any(|instance| has_layouts(db, instance.kernel(db))) {
+        return Ok(());
+    }
+    let (Ok(of_head), Ok(of_member)) = (tile_program(db, head), tile_program(db, member)) else {
+        return Ok(());
+    };
+    for param in &of_head.program.params {
+        let Param::Tensor(wanted) = param else { continue };
+        let same = of_member.program.params.iter().find_map(|param| match param {
+            Param::Tensor(found) if found.name == wanted.name => Some(found),
+            Param::Tensor(_) | Param::Int { .. } | Param::Float { .. } => None,
+        });
+        let is_same = same.is_none_or(|found| match (&wanted.block, &found.block) {
+            (None, None) => true,
+            (Some(wanted), Some(found)) => wanted.is_same_block(found),
+            (Some(_), None) | (None, Some(_)) => false,
+        });
+        if !is_same {
+            let name = head.kernel(db).name(db);
+            return Err(format!("it has `{}` in another order in memory than `{name}`", wanted.name));
+        }
+    }
+    Ok(())
+}
+
+/// Reports whether a tensor parameter of a kernel has a layout other than strides.
+fn has_layouts<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> bool {
+    let signature = kernel_signature(db, kernel);
+    signature.params.iter().any(|param| match &signature.store[param.ty] {
+        TypeRef::Named { layout: Some(layout), .. } => !matches!(signature.store[*layout], Expr::Array(_)),
+        TypeRef::Named { layout: None, .. } | TypeRef::Tuple(_) | TypeRef::Missing => false,
+    })
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use hx_dtype::{DType, packed_bytes};
+use hx_layout::Layout;
 
 use crate::memory::Reservation;
 use crate::recipe::Recipe;
@@ -30,7 +31,16 @@ pub(crate) struct Buffer {
     contents: RwLock<Contents>,
     /// Counts the writes. A copy elsewhere is current as long as the count is the one at which it was made.
     version: AtomicU64,
+    order: RwLock<Option<Arc<Packed>>>,
     _held: Reservation,
+}
+
+/// The order of packed elements: the shape of the whole tensor, and the block. The shape of no view stands for memory of which only parts are
+/// packed.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    pub(crate) shape: Option<Vec<usize>>,
+    pub(crate) block: Layout,
 }
 
 /// Tells whether a buffer still has a view.
@@ -65,8 +75,19 @@ impl Buffer {
             len,
             contents: RwLock::new(contents),
             version: AtomicU64::new(0),
+            order: RwLock::new(None),
             _held: Reservation::new(bytes),
         })
+    }
+
+    /// Returns the order of the elements, if they were packed.
+    pub(crate) fn order(&self) -> Option<Arc<Packed>> {
+        self.order.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// States the order of the elements; `None` if they are not packed.
+    pub(crate) fn put_in_order(&self, order: Option<Packed>) {
+        *self.order.write().unwrap_or_else(PoisonError::into_inner) = order.map(Arc::new);
     }
 
     pub(crate) fn life(self: &Arc<Buffer>) -> Life {

@@ -7,14 +7,23 @@ use hx_layout::Layout;
 use crate::dense::show_shape;
 use crate::error::{HostError, HostResult};
 use crate::stretch::for_each;
-use crate::tensor::{HostTensor, Tensor};
+use crate::tensor::{HostTensor, Order, Tensor};
 
 /// Returns a tensor of the same shape whose memory holds the elements in blocks: within each block in the order of `block`, and
 /// the blocks in row-major order. The tensor carries the block, so that a launch refuses it where another one is declared.
 ///
 /// # Errors
-/// If `block` does not have one mode for each dimension, leaves places empty, uses a place twice, or does not divide the shape.
+/// If the tensor is packed, or `block` does not have one mode for each dimension, leaves places empty, uses a place twice, or does not divide
+/// the shape.
 pub fn pack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
+    match x.order() {
+        Order::Plain => {}
+        Order::Blocks(order) => {
+            let message = format!("the tensor was packed before, as `{order}`");
+            return Err(HostError::new(&codes::OTHER_ORDER, message).help("`unpack` reverts `pack`"));
+        }
+        Order::Part => return Err(part()),
+    }
     if let Some(recipe) = x.own_recipe()
         && let Some(packed) = recipe.in_blocks(block)?
     {
@@ -36,17 +45,24 @@ pub(crate) fn packed(x: &HostTensor, block: &Layout) -> HostResult<HostTensor> {
 /// # Errors
 /// If [`pack`] would fail, or the tensor was packed in another order.
 pub fn unpack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
-    if let Some(order) = x.order().filter(|order| !is_same_order(order, block)) {
-        let message = format!("the tensor was packed as `{order}`, found `{block}`");
-        return Err(HostError::new(&codes::OTHER_ORDER, message));
+    match x.order() {
+        Order::Blocks(order) if !order.is_same_block(block) => {
+            let message = format!("the tensor was packed as `{order}`, found `{block}`");
+            return Err(HostError::new(&codes::OTHER_ORDER, message));
+        }
+        Order::Part => return Err(part()),
+        // Memory that came from a file or from elsewhere is taken as it is said to be.
+        Order::Plain | Order::Blocks(_) => {}
     }
     moved(&x.to_host(), block, |element, place| (place, element)).map(Tensor::from_host)
 }
 
-/// Reports whether two blocks lay out every tensor alike.
-pub fn is_same_order(a: &Layout, b: &Layout) -> bool {
-    let sizes = |block: &Layout| block.modes().iter().map(Layout::size).collect::<Vec<_>>();
-    a == b || (sizes(a) == sizes(b) && a.table().eq(b.table()))
+/// Returns the error of a view that is not the whole packed tensor.
+fn part() -> HostError {
+    HostError::new(
+        &codes::OTHER_ORDER,
+        "found a part or another view of a packed tensor, whose elements have no known order",
+    )
 }
 
 /// Moves the elements. `ends` maps the row-major position of an element and its place in the blocks to the positions to read

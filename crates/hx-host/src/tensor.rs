@@ -7,10 +7,11 @@
 mod described;
 mod order;
 
+pub use order::Order;
+
 use std::sync::Arc;
 
 use hx_dtype::{Class, DType, load, packed_bytes, store};
-use hx_layout::Layout;
 
 use crate::buffer::{Buffer, Life};
 use crate::dense::{Dense, Numbers, element_count, for_each_offset, row_major, show_shape, stored_count};
@@ -189,8 +190,6 @@ pub struct Tensor {
     shape: Vec<usize>,
     strides: Vec<usize>,
     offset: usize,
-    /// The block in which [`pack`](crate::pack) laid out the elements; `None` for the order of the shape and strides.
-    order: Option<Arc<Layout>>,
 }
 
 impl Tensor {
@@ -198,13 +197,13 @@ impl Tensor {
     pub fn from_host(host: HostTensor) -> Tensor {
         let strides = row_major(&host.shape);
         let buffer = Buffer::new(host.dtype, Arc::new(host.data));
-        Tensor { buffer, shape: host.shape, strides, offset: 0, order: None }
+        Tensor { buffer, shape: host.shape, strides, offset: 0 }
     }
 
     /// Makes a tensor whose elements are made at the first read, or by a device.
     pub fn from_recipe(recipe: Recipe) -> Tensor {
         let (shape, strides) = (recipe.shape().to_vec(), row_major(recipe.shape()));
-        Tensor { buffer: Buffer::unmade(recipe), shape, strides, offset: 0, order: None }
+        Tensor { buffer: Buffer::unmade(recipe), shape, strides, offset: 0 }
     }
 
     /// Returns the recipe of the whole buffer; `None` once its elements were made.
@@ -267,8 +266,7 @@ impl Tensor {
         strides: Vec<usize>,
         bytes: Vec<u8>,
     ) -> HostResult<Tensor> {
-        let tensor =
-            Tensor { buffer: Buffer::new(dtype, Arc::new(bytes)), shape, strides, offset: 0, order: None };
+        let tensor = Tensor { buffer: Buffer::new(dtype, Arc::new(bytes)), shape, strides, offset: 0 };
         let (needed, found) = (packed_bytes(dtype, tensor.span().len()), tensor.read(<[u8]>::len));
         if found < needed {
             return Err(HostError::shape(format!("found {found} bytes, the tensor reaches over {needed}")));
@@ -489,6 +487,7 @@ impl Tensor {
             v.iter().try_for_each(|x| held_int(dtype, *x).map(drop))?;
         }
         let bits = encode_all(dtype, &value.broadcast_to(&self.shape));
+        self.forget_order();
         let mut next = 0;
         self.write(|bytes| {
             self.offsets(|i| {
@@ -643,7 +642,6 @@ impl Tensor {
             )));
         }
         let mut out = if self.is_contiguous() { self.clone() } else { Tensor::from_host(self.to_host()) };
-        out.order = None;
         out.shape = shape.to_vec();
         out.strides = row_major(shape);
         Ok(out)
@@ -651,7 +649,7 @@ impl Tensor {
 
     /// Makes a view of the same buffer. The caller ensures that it stays inside of the buffer.
     pub(crate) fn with_view(&self, shape: Vec<usize>, strides: Vec<usize>, offset: usize) -> Tensor {
-        Tensor { buffer: Arc::clone(&self.buffer), shape, strides, offset, order: None }
+        Tensor { buffer: Arc::clone(&self.buffer), shape, strides, offset }
     }
 
     fn offsets(&self, f: impl FnMut(usize)) {

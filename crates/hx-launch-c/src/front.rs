@@ -113,10 +113,13 @@ impl<'a> FrontFunction<'a> {
                 LaunchParam::Tensor(tensor) => {
                     let rank = tensor.shape.len();
                     let written = if tensor.mutable { ", written" } else { "" };
-                    lines.push(format!(
-                        "{name}: {}, {rank} dimensions in row-major order without gaps{written}",
-                        tensor.dtype
-                    ));
+                    let place = match &tensor.block {
+                        Some(block) => {
+                            format!("in blocks {block}, which follow each other in row-major order")
+                        }
+                        None => "in row-major order without gaps".to_owned(),
+                    };
+                    lines.push(format!("{name}: {}, {rank} dimensions {place}{written}", tensor.dtype));
                 }
                 LaunchParam::Scalar { dtype, .. } => lines.push(format!("{name}: {dtype}")),
                 LaunchParam::Symbol(_) | LaunchParam::TensorMap(_) | LaunchParam::Log { .. } => {}

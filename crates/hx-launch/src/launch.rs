@@ -36,7 +36,7 @@ use std::sync::atomic::Ordering;
 use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, codes};
 use hx_codegen::CudaSource;
-use hx_compile::{Db, candidates, launch_warnings};
+use hx_compile::{Db, candidates, launch_warnings, tile_program};
 use hx_hir::{Item, ItemKey, Kernel, Name, Sound, reached_errors};
 use hx_host::compare::Difference;
 use hx_host::device::{
@@ -477,6 +477,9 @@ impl<'a> Device for Launcher<'a> {
                 return Ok(report);
             }
         };
+        if let Ok(lowered) = tile_program(self.db, checked.get()) {
+            orders::mark_written(&bound.params, &lowered.program.params);
+        }
         self.last = Some(launched);
         Ok(LaunchReport { printed, written: written(&bound, &sources), counters, remarks })
     }

@@ -249,6 +249,12 @@ impl Layout {
         (0..self.size()).map(|c| self.eval(c))
     }
 
+    /// Reports whether two blocks lay out every tensor alike: they have the same extent along each dimension, and are the same function.
+    pub fn is_same_block(&self, other: &Layout) -> bool {
+        let sizes = |block: &Layout| block.modes().iter().map(Layout::size).collect::<Vec<_>>();
+        self == other || (sizes(self) == sizes(other) && self.table().eq(other.table()))
+    }
+
     /// Reports whether a mode larger than 1 has a negative stride.
     pub fn has_negative_stride(&self) -> bool {
         self.leaves.iter().any(|&(s, d)| s > 1 && d < 0)

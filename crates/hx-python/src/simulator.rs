@@ -3,6 +3,7 @@
 use hx_base::codes;
 use hx_base::interrupt::Until;
 use hx_host::device::{Device as _, LaunchRequest};
+use hx_host::tensor::Order;
 use hx_host::{HostError, Tensor, Value};
 use hx_launch::Launcher;
 use hx_workspace::Database;
@@ -59,8 +60,10 @@ pub(crate) fn filled(
         if let (Value::Tensor(tensor), Some(bytes)) = (&arg.value, bytes) {
             let (shape, strides) = (tensor.shape().to_vec(), tensor.strides().to_vec());
             let filled = Tensor::from_span(tensor.dtype(), shape, strides, bytes)?;
-            let filled = tensor.order().map_or(filled.clone(), |block| filled.in_order(block));
-            arg.value = Value::Tensor(filled);
+            arg.value = Value::Tensor(match tensor.order() {
+                Order::Blocks(block) => filled.in_order(&block),
+                Order::Plain | Order::Part => filled,
+            });
         }
     }
     Ok(request)

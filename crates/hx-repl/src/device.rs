@@ -8,11 +8,12 @@ use hx_base::interrupt::Until;
 use hx_compile::Db;
 use hx_hir::Name;
 use hx_host::device::{
-    CodeAnswer, CodeQuestion, Device, GemmRequest, LaunchError, LaunchReport, LaunchRequest, NoDevice, Step,
-    Times,
+    CodeAnswer, CodeQuestion, Device, GemmRequest, LaunchError, LaunchReport, LaunchRequest, NoDevice,
+    OrderQuestion, Step, Times,
 };
 use hx_host::{HostError, HostResult};
 use hx_launch::{Launcher, Machine};
+use hx_layout::Layout;
 
 use crate::machines::Machines;
 
@@ -69,6 +70,10 @@ impl Device for LateDevice<'_> {
 
     fn gemm(&mut self, request: &GemmRequest) -> Result<(), LaunchError> {
         self.launcher()?.gemm(request)
+    }
+
+    fn packed_order(&mut self, question: &OrderQuestion) -> Result<Option<Layout>, LaunchError> {
+        self.launcher()?.packed_order(question)
     }
 
     fn code(&mut self, question: &CodeQuestion) -> HostResult<CodeAnswer> {

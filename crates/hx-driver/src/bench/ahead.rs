@@ -11,9 +11,12 @@ use std::time::Duration;
 use hx_base::interrupt::Until;
 use hx_hir::Sound;
 use hx_host::HostResult;
-use hx_host::device::{Device, GemmRequest, LaunchError, LaunchReport, LaunchRequest, Step, Times};
+use hx_host::device::{
+    Device, GemmRequest, LaunchError, LaunchReport, LaunchRequest, OrderQuestion, Step, Times,
+};
 use hx_host::eval::{Options, Session};
 use hx_launch::{Launcher, Machine};
+use hx_layout::Layout;
 use hx_workspace::Database;
 
 use super::BenchOptions;
@@ -39,6 +42,10 @@ impl Device for Compiling<'_> {
 
     fn candidates(&mut self, request: &LaunchRequest) -> Result<u32, LaunchError> {
         self.0.candidates(request)
+    }
+
+    fn packed_order(&mut self, question: &OrderQuestion) -> Result<Option<Layout>, LaunchError> {
+        self.0.packed_order(question)
     }
 
     fn announce(&mut self, request: &LaunchRequest, count: u32) {

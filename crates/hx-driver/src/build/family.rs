@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use hx_base::SourceFile;
-use hx_compile::{Db, Instance, Known, forecast_of_launch, member_args, orders_of, solved, tile_program};
+use hx_compile::{
+    Db, Instance, Known, check_same_orders, forecast_of_launch, member_args, orders_of, solved, tile_program,
+};
 use hx_hir::{Item, Kernel, Member, family_of, kernel_signature};
 use hx_index::Symbol;
 use hx_inspect::{EmitError, Overrides, Setup, kernels, stopped};
@@ -236,6 +238,9 @@ fn entrant<'db>(
         overrides.push((order.name.clone(), WrittenArg::Value(order.value())));
     }
     let Ok(instance) = requested(db, kernel, &overrides, request, setup) else { return Ok(None) };
+    if check_same_orders(db, [named, instance]).is_err() {
+        return Ok(None);
+    }
     let Ok(lowered) = tile_program(db, instance).as_ref() else { return Ok(None) };
     if solved(db, instance).is_err() {
         return Ok(None);

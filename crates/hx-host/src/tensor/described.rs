@@ -13,7 +13,7 @@ impl Tensor {
     /// Makes the description of a tensor whose elements are in other memory, such as that of a device: an element type, a shape
     /// and strides in elements. It has no elements to read or write, and it overlaps no other tensor.
     pub fn elsewhere(dtype: DType, shape: Vec<usize>, strides: Vec<usize>) -> Tensor {
-        Tensor { buffer: Buffer::new(dtype, Arc::default()), shape, strides, offset: 0, order: None }
+        Tensor { buffer: Buffer::new(dtype, Arc::default()), shape, strides, offset: 0 }
     }
 
     /// Reports whether the tensor is only a description of elements in other memory, as [`Tensor::elsewhere`] makes it.
@@ -34,6 +34,6 @@ impl Tensor {
             )));
         }
         let (shape, strides) = (self.shape.clone(), self.strides.clone());
-        Ok(Tensor { buffer: Buffer::unmade(recipe), shape, strides, offset: 0, order: None })
+        Ok(Tensor { buffer: Buffer::unmade(recipe), shape, strides, offset: 0 })
     }
 }

@@ -1,31 +1,62 @@
-//! The order of a packed tensor's elements in memory, which the tensor carries into launches.
-
-use std::sync::Arc;
+//! The order of packed elements in memory, which launches check. It belongs to the memory, so all views of a packed tensor know it.
 
 use hx_layout::Layout;
 
 use super::Tensor;
-use crate::pack::is_same_order;
+use crate::buffer::Packed;
+
+/// The order in which the elements of a view lie.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// That of the shape and strides, as far as the host knows.
+    Plain,
+    /// In blocks, which follow each other in row-major order.
+    Blocks(Layout),
+    /// A part or another view of memory that is packed.
+    Part,
+}
 
 impl Tensor {
-    /// Returns the block in which `pack` laid out the elements; `None` for a tensor in the order of its strides. Views of a packed tensor
-    /// have none.
-    pub fn order(&self) -> Option<&Layout> {
-        self.order.as_deref()
+    /// Returns the order of the elements.
+    pub fn order(&self) -> Order {
+        let Some(packed) = self.buffer.order() else { return Order::Plain };
+        let is_whole = self.offset == 0 && self.is_contiguous() && packed.shape.as_ref() == Some(&self.shape);
+        if is_whole { Order::Blocks(packed.block.clone()) } else { Order::Part }
     }
 
     /// Reports whether the elements lie in these blocks, or in row-major order for `None`.
     pub fn lies_in(&self, block: Option<&Layout>) -> bool {
         match (self.order(), block) {
-            (None, None) => true,
-            (Some(order), Some(block)) => is_same_order(order, block),
-            (None, Some(_)) | (Some(_), None) => false,
+            (Order::Plain, None) => true,
+            (Order::Blocks(order), Some(block)) => order.is_same_block(block),
+            (Order::Plain | Order::Part, Some(_)) | (Order::Blocks(_) | Order::Part, None) => false,
         }
     }
 
     /// Returns the tensor with its elements declared to lie in blocks of this layout.
     #[must_use]
     pub fn in_order(self, block: &Layout) -> Tensor {
-        Tensor { order: Some(Arc::new(block.clone())), ..self }
+        self.put_in_order(Some(block));
+        self
+    }
+
+    /// States the order in which a kernel or the host has written all elements of the view; `None` for that of its strides. If the view is a
+    /// part of its memory that is packed, or becomes so, no view of the memory has a known order.
+    pub fn put_in_order(&self, block: Option<&Layout>) {
+        let is_whole = self.offset == 0 && self.is_contiguous() && self.len() == self.buffer.len;
+        let before = self.buffer.order();
+        let order = match (block, &before) {
+            (Some(block), _) => {
+                Some(Packed { shape: is_whole.then(|| self.shape.clone()), block: block.clone() })
+            }
+            (None, Some(packed)) if !is_whole => Some(Packed { shape: None, block: packed.block.clone() }),
+            (None, _) => None,
+        };
+        self.buffer.put_in_order(order);
+    }
+
+    /// Forgets the order after the host has written elements of the view in the order of its strides.
+    pub(super) fn forget_order(&self) {
+        self.put_in_order(None);
     }
 }

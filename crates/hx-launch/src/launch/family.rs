@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hx_base::{codes, fnv};
-use hx_compile::{Db, Instance, Stop, instance_errors, member_args, solved, together};
+use hx_compile::{Db, Instance, Stop, check_same_orders, instance_errors, member_args, solved, together};
 use hx_hir::{
     Family, Item, ItemKey, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature, open_orders,
     reached_tokens, signature_types, tune_types,
@@ -201,7 +201,10 @@ impl<'a> Launcher<'a> {
         request: &LaunchRequest,
         adapt: Adapt<'_, 'a>,
     ) -> Result<Choice, LaunchError> {
-        let bound = members.iter().map(|member| self.bound(member, request, adapt));
+        let kernel = find_kernel(self.db, request)?;
+        let prepared = bind(self.db, kernel, request)?;
+        let head = instance::choose(self.db, kernel, self.machine, &prepared);
+        let bound = members.iter().map(|member| self.bound((head, member), request, adapt));
         let bound = bound.collect::<Result<Vec<_>, LaunchError>>()?;
         let fitting = bound.iter().flatten();
         let (instances, prepared): (Vec<Instance<'_>>, Vec<&Prepared>) =
@@ -266,7 +269,7 @@ impl<'a> Launcher<'a> {
     /// If the member has errors of its own.
     fn bound(
         &self,
-        member: &Member,
+        (head, member): (Instance<'a>, &Member),
         request: &LaunchRequest,
         adapt: Adapt<'_, 'a>,
     ) -> Result<Result<(Instance<'a>, Prepared), String>, LaunchError> {
@@ -275,8 +278,11 @@ impl<'a> Launcher<'a> {
             adapt(kernel, &mut prepared)?;
             Ok(prepared)
         });
-        let of = |prepared| (instance::choose(self.db, kernel, self.machine, &prepared), prepared);
-        Ok(prepared.map(of).map_err(reason))
+        let of = |prepared| {
+            let instance = instance::choose(self.db, kernel, self.machine, &prepared);
+            check_same_orders(self.db, [head, instance]).map(|()| (instance, prepared))
+        };
+        Ok(prepared.map_err(reason).and_then(of))
     }
 
     /// Returns the launch of the member that a result of tuning names.
@@ -291,8 +297,13 @@ impl<'a> Launcher<'a> {
         adapt: Adapt<'_, 'a>,
     ) -> Result<Chosen<'a>, LaunchError> {
         let own = entry.arguments.iter().map(|(name, value)| (Name::from(name.as_str()), value.clone()));
+        let kernel = find_kernel(self.db, request)?;
+        let head = instance::choose(self.db, kernel, self.machine, &bind(self.db, kernel, request)?);
         let (member, request) = self.launch_of(Item::Kernel(member).key(self.db), own.collect(), request)?;
-        self.single(member, &request, adapt)
+        let chosen = self.single(member, &request, adapt)?;
+        check_same_orders(self.db, [head, chosen.checked.get()])
+            .map_err(|reason| LaunchError::call(HostError::new(&codes::OTHER_ORDER, reason)))?;
+        Ok(chosen)
     }
 
     /// Binds the arguments of a launch of this very kernel, and chooses its instance.

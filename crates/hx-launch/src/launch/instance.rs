@@ -9,6 +9,7 @@ use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::{Cond, Expr, Symbol};
 use hx_lower::{LaunchFacts, Lowered};
+use hx_tile::{Base, OpKind, TileProgram};
 
 use super::bind::{Header, Prepared};
 use super::{Bound, BoundParam, BoundTensor, Launcher, orders, stopped_at};
@@ -116,14 +117,44 @@ pub(super) fn check_launch<'db>(
         if let (BoundParam::Tensor(bound), Some(hx_tile::Param::Tensor(declared))) =
             (param, lowered.program.params.get(index))
         {
+            // A tensor that is only written may lie in any order before.
+            let is_read = !declared.mutable || reads(&lowered.program, index);
+            let order = || match is_read {
+                true => orders::check_declared(&header, index, bound, declared.block.as_ref()),
+                false => Ok(()),
+            };
             extents(&header, index, bound, &declared.shape, &lookup)
-                .and_then(|()| orders::check_declared(&header, index, bound, declared.block.as_ref()))
+                .and_then(|()| order())
                 .map_err(|error| LaunchError::arg(prepared.sources[index], error))?;
         }
     }
     requirements(&header, lowered, &symbols).map_err(LaunchError::call)?;
     blocks(&header, lowered, &symbols).map_err(LaunchError::call)?;
     Ok(Bound { symbols, params: prepared.params, same: prepared.same })
+}
+
+/// Reports whether a program reads a tensor parameter.
+fn reads(program: &TileProgram, param: usize) -> bool {
+    let is_param = |base: Base| base.param().is_some_and(|id| id.0 as usize == param);
+    program.ops(1.0).into_iter().any(|(op, _)| match &op.kind {
+        OpKind::Copy { src, .. } | OpKind::CopyAsync { src, .. } => src.bases().any(is_param),
+        OpKind::Store { dst, adds, .. } => *adds && is_param(dst.base),
+        OpKind::Atomic(atomic) => is_param(atomic.memory.base),
+        OpKind::Sync(_)
+        | OpKind::Fill { .. }
+        | OpKind::Gemm { .. }
+        | OpKind::Cast { .. }
+        | OpKind::Map(_)
+        | OpKind::Rearrange { .. }
+        | OpKind::Reduce { .. }
+        | OpKind::Slice { .. }
+        | OpKind::Insert { .. }
+        | OpKind::ReadNumber { .. }
+        | OpKind::Scan { .. }
+        | OpKind::ClusterSum { .. }
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => false,
+    })
 }
 
 /// Compares the argument's extents with computed ones, as in `f16[BM * 2]`.

@@ -5,10 +5,12 @@ use hx_base::codes;
 use hx_compile::{Db, InferredOrder, inferred_orders};
 use hx_hir::{Kernel, Name, open_orders};
 use hx_host::device::{LaunchError, OrderQuestion};
+use hx_host::tensor::Order;
 use hx_host::{HostError, Value};
 use hx_layout::Layout;
 use hx_lower::{CtArgs, CtValue, LowerError};
 use hx_target::Target;
+use hx_tile::Param;
 
 use super::bind::{Header, Prepared, compile_time, declared_dtype};
 use super::{BoundParam, BoundTensor, host_value};
@@ -125,21 +127,37 @@ pub(super) fn check_inferred<'db>(
     for order in open(db, kernel, &prepared.args, target)? {
         for &index in &order.params {
             let Some(BoundParam::Tensor(bound)) = prepared.params.get(index) else { continue };
-            if !bound.tensor.lies_in(order.block.as_ref()) {
-                let error = other(&header, index, bound, order.block.as_ref());
-                let help = format!(
-                    "`pack({}, {})` makes a tensor in this order",
-                    header.signature.params[index].name,
-                    header.name()
-                );
-                return Err(LaunchError::arg(prepared.sources[index], error.help(help)));
+            let block = order.block.as_ref();
+            if bound.tensor.lies_in(block) {
+                continue;
             }
+            let error = other(&header, index, bound, block);
+            let help = match (bound.tensor.order(), block) {
+                (Order::Plain, Some(_)) => {
+                    let (name, types) = (&header.signature.params[index].name, types(&prepared.args));
+                    format!("`pack({name}, {}{types})` makes a tensor in this order", header.name())
+                }
+                (Order::Blocks(_) | Order::Part, _) | (Order::Plain, None) => unpacks(),
+            };
+            return Err(LaunchError::arg(prepared.sources[index], error.help(help)));
         }
     }
     Ok(())
 }
 
-/// Checks that a packed argument has the order that its parameter declares. A tensor that was not packed is taken as declared.
+/// Formats the element types among compile-time arguments, on which an inferred order depends: `<T = bf16>`.
+fn types(args: &CtArgs) -> String {
+    let types = args.iter().filter(|(_, value)| matches!(value, CtValue::DType(_)));
+    let types: Vec<String> = types.map(|(name, value)| format!("{name} = {value}")).collect();
+    if types.is_empty() { String::new() } else { format!("<{}>", types.join(", ")) }
+}
+
+fn unpacks() -> String {
+    "`unpack` of the whole tensor, with the layout or kernel that it was packed for, reverts `pack`"
+        .to_owned()
+}
+
+/// Checks that an argument that was packed has the order that its parameter declares. A tensor that was not packed is taken as declared.
 ///
 /// # Errors
 /// If it has another order.
@@ -149,10 +167,21 @@ pub(super) fn check_declared(
     bound: &BoundTensor,
     declared: Option<&Layout>,
 ) -> Result<(), HostError> {
-    if bound.tensor.order().is_none() || bound.tensor.lies_in(declared) {
+    let is_plain = matches!(bound.tensor.order(), Order::Plain);
+    if is_plain || bound.tensor.lies_in(declared) {
         return Ok(());
     }
-    Err(other(header, index, bound, declared))
+    Err(other(header, index, bound, declared).help(unpacks()))
+}
+
+/// States the orders of the tensors that a launch has written.
+pub(super) fn mark_written(params: &[BoundParam], declared: &[Param]) {
+    for (bound, declared) in params.iter().zip(declared) {
+        let (BoundParam::Tensor(bound), Param::Tensor(declared)) = (bound, declared) else { continue };
+        if bound.mutable {
+            bound.tensor.put_in_order(declared.block.as_ref());
+        }
+    }
 }
 
 fn other(header: &Header<'_>, index: usize, bound: &BoundTensor, wanted: Option<&Layout>) -> HostError {
@@ -161,9 +190,13 @@ fn other(header: &Header<'_>, index: usize, bound: &BoundTensor, wanted: Option<
         None => "in row-major order".to_owned(),
     };
     let name = &header.signature.params[index].name;
-    let found = text(bound.tensor.order());
+    let found = match bound.tensor.order() {
+        Order::Plain => format!("lies {}", text(None)),
+        Order::Blocks(order) => format!("lies {}", text(Some(&order))),
+        Order::Part => "is a part or another view of a packed tensor".to_owned(),
+    };
     let message =
-        format!("the argument for `{name}` lies {found}, and `{}` reads it {}", header.name(), text(wanted));
+        format!("the argument for `{name}` {found}, and `{}` reads it {}", header.name(), text(wanted));
     let error = HostError::new(&codes::OTHER_ORDER, message);
     match header.at_type(index, "declared here") {
         Some(label) => error.label(label),
