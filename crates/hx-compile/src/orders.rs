@@ -139,7 +139,7 @@ fn cheapest<'db>(
         solved(db, form, &args)
     };
     let cycles = |solved: &Solved| hx_synth::compared(&solved.program, &solved.solution);
-    let Some(row_major) = solve(CtValue::Auto)? else { return Err(vec![no_layouts(db, form, &open)]) };
+    let row_major = solve(CtValue::Auto)?.map_err(|reason| vec![no_layouts(db, form, &open, reason)])?;
     let mut tried = vec![TriedOrder {
         block: None,
         fragment: String::new(),
@@ -152,7 +152,7 @@ fn cheapest<'db>(
             continue;
         }
         // An instance whose tiles are no whole blocks has no program with this order.
-        let solved = solve(CtValue::Layout(order.block.clone())).ok().flatten();
+        let solved = solve(CtValue::Layout(order.block.clone())).ok().and_then(Result::ok);
         let fragment = row_major.program.tensor(order.tensor).name.clone();
         let cycles = solved.as_ref().map(cycles);
         tried.push(TriedOrder { block: Some(order.block), fragment, halves: order.halves, cycles });
@@ -163,23 +163,38 @@ fn cheapest<'db>(
     Ok(InferredOrder { name: open.name, params: open.params, block, tried })
 }
 
-/// Solves a form with these arguments; `None` if it has a program and no solution.
-fn solved<'db>(db: &'db dyn Db, form: Form<'db>, args: &CtArgs) -> Result<Option<Solved>, Vec<LowerError>> {
-    let Some(kernel) = Sound::of(db, form.kernel(db)) else { return Ok(None) };
+/// Solves a form with these arguments. The inner error says why it has a program and no solution.
+///
+/// # Errors
+/// If it has no program.
+fn solved<'db>(
+    db: &'db dyn Db,
+    form: Form<'db>,
+    args: &CtArgs,
+) -> Result<Result<Solved, String>, Vec<LowerError>> {
+    let kernel = form.kernel(db);
+    let Some(sound) = Sound::of(db, kernel) else {
+        return Ok(Err(format!("`{}` has errors", kernel.name(db))));
+    };
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
     };
-    let lower = |forms: Forms| hx_lower::lower(db, kernel, args, form.facts(db), (form.target(db), forms));
+    let lower = |forms: Forms| hx_lower::lower(db, sound, args, form.facts(db), (form.target(db), forms));
     let chosen = best_forms(&lower, &poll)?;
-    if chosen.solved.is_some() || needs::check(&chosen.lowered.program).is_err() {
-        return Ok(chosen.solved);
+    if let Some(solved) = chosen.solved {
+        return Ok(Ok(solved));
     }
-    Ok(hx_synth::solve(&chosen.lowered.program, &poll).ok())
+    let program = &chosen.lowered.program;
+    if let Err(lacks) = needs::check(program) {
+        let lacks: Vec<&str> = lacks.iter().map(|need| need.what).collect();
+        return Ok(Err(format!("{} cannot compile {}", form.target(db), lacks.join(", "))));
+    }
+    Ok(hx_synth::solve(program, &poll).map_err(|failure| failure.message))
 }
 
 /// Returns the error of a kernel whose default instance has no solution.
-fn no_layouts<'db>(db: &'db dyn Db, form: Form<'db>, open: &OpenOrder) -> LowerError {
+fn no_layouts<'db>(db: &'db dyn Db, form: Form<'db>, open: &OpenOrder, reason: String) -> LowerError {
     let kernel = form.kernel(db);
     let generics = &kernel_signature(db, kernel).generics;
     let index = generics.iter().position(|generic| generic.name == open.name).unwrap_or(0);
@@ -190,6 +205,6 @@ fn no_layouts<'db>(db: &'db dyn Db, form: Form<'db>, open: &OpenOrder) -> LowerE
         kernel.name(db),
         form.target(db).name
     );
-    let help = format!("`hx check --set {}=auto` shows why, or write the order here", open.name);
-    LowerError::new(&codes::UNINFERRED_PARAMETER, place, message).help(help)
+    let help = format!("`--set {}=auto` shows the place, or write the order here", open.name);
+    LowerError::new(&codes::UNINFERRED_PARAMETER, place, message).note(reason).help(help)
 }

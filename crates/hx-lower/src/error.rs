@@ -139,7 +139,7 @@ impl LowerError {
         self
     }
 
-    pub(crate) fn note(mut self, text: impl Into<String>) -> LowerError {
+    pub fn note(mut self, text: impl Into<String>) -> LowerError {
         self.notes.push(text.into());
         self
     }

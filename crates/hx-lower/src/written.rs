@@ -43,6 +43,9 @@ impl WrittenArg {
                 Err(format!("`{path}` is a `{}`, expected a `fn`", item.kind().word()))
             }
             Some(PathTarget::Module(_)) => Err(format!("`{path}` is a module, expected a `fn`")),
+            None if path.as_name().is_some_and(|name| name == "infer") => {
+                Err("`infer` is only the default of a layout: leave the argument out".to_owned())
+            }
             None => {
                 let known = item_names(db, file);
                 let near = path.as_name().and_then(|name| nearest(name, known.iter().map(Name::as_str)));

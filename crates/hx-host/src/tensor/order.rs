@@ -33,10 +33,10 @@ impl Tensor {
         }
     }
 
-    /// Returns the tensor with its elements declared to lie in blocks of this layout.
+    /// Returns the tensor, which is the whole of its memory, with its elements declared to lie in blocks of this layout.
     #[must_use]
     pub fn in_order(self, block: &Layout) -> Tensor {
-        self.put_in_order(Some(block));
+        self.buffer.put_in_order(Some(Packed { shape: Some(self.shape.clone()), block: block.clone() }));
         self
     }
 

@@ -53,7 +53,7 @@ fn host_tensors_stay_below_the_limit() {
         &little,
         expect![[r#"
             exit Some(1)
-            a.hx:1:45: error[HX0633]: found a tuple or list of more than 14563 parts, which is the limit
+            a.hx:1:45: error[HX0633]: found a tuple or list of more than 16384 parts, which is the limit
             1 error
         "#]],
     );
@@ -191,7 +191,7 @@ fn what_variables_hold_counts() {
         &little,
         expect![[r#"
             exit Some(1)
-            a.hx:122:12: error[HX0633]: found a tuple or list, which takes 17.0 KiB to compute with, expected at most 2.9 KiB more
+            a.hx:129:12: error[HX0633]: found a tuple or list, which takes 16 KiB to compute with, expected at most 7.9 KiB more
             1 error
         "#]],
     );

@@ -76,12 +76,12 @@ fn a_kernel_tells_why() {
     why(
         &["open"],
         expect![[r#"
-        exit 2
-        --
-        error: `open` has a compile-time parameter without a default, so it has no default instance
+            exit 2
+            --
+            error: `open` has a compile-time parameter without a default, so it has no default instance: `--set N=…` gives it a value
 
-        For more information, try '--help'.
-    "#]],
+            For more information, try '--help'.
+        "#]],
     );
 }
 

@@ -174,9 +174,9 @@ fn instance<'db>(
         values.insert(name, value);
     }
     let open = signature.generics.iter().find(|g| g.default.is_none() && !values.contains_key(&g.name));
-    if open.is_some() {
+    if let Some(open) = open {
         let why = "has a compile-time parameter without a default, so it has no default instance";
-        return Err(format!("`{}` {why}", args.kernel));
+        return Err(format!("`{}` {why}: `--set {}=…` gives it a value", args.kernel, open.name));
     }
     let dims = args.dim.iter().map(|(name, value)| (Name::new(name), *value)).collect();
     let facts = LaunchFacts::of_launch(db, kernel, &dims);
