@@ -298,6 +298,9 @@ fn expression(operator: &str, dtype: DType, range: Range) -> Option<(Node, Range
     let point = |name: &str| {
         let at = POINTS.iter().position(|(text, _)| text.split('(').any(|part| part == name))?;
         let value = POINTS[at].1;
+        if is_unsigned(dtype) && value < 0 {
+            return None;
+        }
         let sum = Node::Binary(Binary::Add, x().into(), Node::Point(at, x().into()).into());
         Some((sum, range.map(|x| x + value)))
     };

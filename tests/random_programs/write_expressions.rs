@@ -67,7 +67,9 @@ impl Writer<'_> {
             Node::Fma(x, y, z) => format!("fma({}, {}, {})", text(x), text(y), text(z)),
             Node::Point(at, x) => {
                 let x = text(x);
-                POINTS[*at].0.replace("{z}", &format!("({x} - {x})"))
+                let point = POINTS[*at].0.replace("{z}", &format!("({x} - {x})"));
+                // Integers meet integers: a literal with a point is a float.
+                if dtype.is_int() { point.replace(".0", "") } else { point }
             }
             Node::Select(join, conditions, x, y) => {
                 let all: Vec<String> =
