@@ -2,11 +2,13 @@
 
 use hx_base::{Diagnostic, codes};
 use hx_hir::{Expr, Item, Kernel, Member, TypeRef, family_of, family_source_map, kernel_signature};
-use hx_lower::{CtArgs, CtValue, LaunchFacts};
+use hx_lower::{CtArgs, CtValue, LaunchFacts, LowerError};
 use hx_target::Target;
 use hx_tile::Param;
 
-use crate::{Db, Instance, default_instance, instance_errors, solved, tile_program};
+use crate::{
+    Db, InferredOrder, Instance, default_instance, instance_errors, orders_of, solved, tile_program,
+};
 
 /// Returns the compile-time arguments of a member.
 pub fn member_args(member: &Member) -> CtArgs {
@@ -40,14 +42,15 @@ pub(crate) fn unbuildable<'db>(db: &'db dyn Db, kernel: Kernel<'db>, target: Tar
 /// Checks that an instance reads the tensors of a launch in the order in which another one does, whose parameters of the same names they are.
 ///
 /// # Errors
-/// The first parameter with another order, as a sentence. An instance without a program has no orders.
+/// The first parameter with another order, or that the orders of `head` are not known, as a sentence. A `member` without a program has none.
 pub fn check_same_orders<'db>(db: &'db dyn Db, [head, member]: [Instance<'db>; 2]) -> Result<(), String> {
     if ![head, member].iter().any(|instance| has_layouts(db, instance.kernel(db))) {
         return Ok(());
     }
-    let (Ok(of_head), Ok(of_member)) = (tile_program(db, head), tile_program(db, member)) else {
-        return Ok(());
-    };
+    let Ok(of_member) = tile_program(db, member) else { return Ok(()) };
+    let name = head.kernel(db).name(db);
+    let of_head = tile_program(db, head).as_ref();
+    let of_head = of_head.map_err(|_| format!("`{name}` does not say in which order its tensors lie"))?;
     for param in &of_head.program.params {
         let Param::Tensor(wanted) = param else { continue };
         let same = of_member.program.params.iter().find_map(|param| match param {
@@ -60,7 +63,6 @@ pub fn check_same_orders<'db>(db: &'db dyn Db, [head, member]: [Instance<'db>; 2
             (Some(_), None) | (None, Some(_)) => false,
         });
         if !is_same {
-            let name = head.kernel(db).name(db);
             return Err(format!("it has `{}` in another order in memory than `{name}`", wanted.name));
         }
     }
@@ -74,4 +76,19 @@ fn has_layouts<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> bool {
         TypeRef::Named { layout: Some(layout), .. } => !matches!(signature.store[*layout], Expr::Array(_)),
         TypeRef::Named { layout: None, .. } | TypeRef::Tuple(_) | TypeRef::Missing => false,
     })
+}
+
+/// Returns the orders that `head` infers for parameters that a member has too, as arguments of the member.
+///
+/// # Errors
+/// If an order cannot be inferred.
+pub fn shared_orders<'db>(
+    db: &'db dyn Db,
+    head: Instance<'db>,
+    member: Kernel<'db>,
+) -> Result<CtArgs, &'db Vec<LowerError>> {
+    let generics = &kernel_signature(db, member).generics;
+    let takes = |order: &&InferredOrder| generics.iter().any(|generic| generic.name == order.name);
+    let orders = orders_of(db, head)?.into_iter().filter(takes);
+    Ok(orders.map(|order| (order.name.clone(), order.value())).collect())
 }

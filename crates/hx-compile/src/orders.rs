@@ -37,6 +37,14 @@ impl InferredOrder {
     pub fn value(&self) -> CtValue {
         self.block.clone().map_or(CtValue::Auto, CtValue::Layout)
     }
+
+    /// Returns the orders that were compared, cheapest first; those without layouts come last.
+    pub fn cheapest_first(&self) -> Vec<&TriedOrder> {
+        let cycles = |tried: &TriedOrder| tried.cycles.unwrap_or(f64::INFINITY);
+        let mut tried: Vec<&TriedOrder> = self.tried.iter().collect();
+        tried.sort_by(|a, b| cycles(a).total_cmp(&cycles(b)));
+        tried
+    }
 }
 
 /// An order that was compared with others.
@@ -52,12 +60,24 @@ pub struct TriedOrder {
     pub cycles: Option<f64>,
 }
 
+impl TriedOrder {
+    /// Formats the block, or `row-major`.
+    pub fn block_text(&self) -> String {
+        self.block.as_ref().map_or("row-major".to_owned(), Layout::to_string)
+    }
+
+    /// Formats the cycles, or says that there are no layouts.
+    pub fn cycles_text(&self) -> String {
+        self.cycles.map_or("no layouts".to_owned(), |cycles| format!("{cycles:.0}"))
+    }
+}
+
 /// Returns the orders that the compiler infers for a kernel on an architecture, in the order of its header. `args` hold at least the element
 /// types that the header leaves open; other arguments make no difference.
 ///
 /// # Errors
 /// If the kernel has no instance in which each parameter has its default, or that instance has no solution.
-pub fn inferred_orders<'db>(
+pub(crate) fn inferred_orders<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
     args: &CtArgs,
@@ -68,6 +88,23 @@ pub fn inferred_orders<'db>(
     of_types::inferred(db, Form::new(db, kernel, types, LaunchFacts::all_16(), target))
 }
 
+/// Returns the orders that the compiler infers for parameters that the arguments of a kernel leave open, in the order of its header.
+///
+/// # Errors
+/// As for [`inferred_orders`].
+pub fn orders_left_open<'db>(
+    db: &'db dyn Db,
+    kernel: Kernel<'db>,
+    args: &CtArgs,
+    target: Target,
+) -> Result<Vec<&'db InferredOrder>, &'db Vec<LowerError>> {
+    if !open_orders(db, kernel).iter().any(|open| !args.contains_key(&open.name)) {
+        return Ok(Vec::new());
+    }
+    let all = inferred_orders(db, kernel, args, target).as_ref()?;
+    Ok(all.iter().filter(|order| !args.contains_key(&order.name)).collect())
+}
+
 /// Returns the compile-time arguments of a form with the orders that the compiler infers for those that it leaves open.
 ///
 /// # Errors
@@ -76,35 +113,23 @@ pub(crate) fn with_orders<'db>(
     db: &'db dyn Db,
     form: Form<'db>,
 ) -> Result<Cow<'db, CtArgs>, Vec<LowerError>> {
-    let (kernel, args) = (form.kernel(db), form.args(db));
-    let is_open = |open: &OpenOrder| !args.contains_key(&open.name);
-    if !open_orders(db, kernel).iter().any(is_open) {
-        return Ok(Cow::Borrowed(args));
+    let mut args = Cow::Borrowed(form.args(db));
+    let open = orders_left_open(db, form.kernel(db), form.args(db), form.target(db)).map_err(Clone::clone)?;
+    for order in open {
+        args.to_mut().insert(order.name.clone(), order.value());
     }
-    let orders = inferred_orders(db, kernel, args, form.target(db)).as_ref().map_err(Clone::clone)?;
-    let mut args = args.clone();
-    for order in orders {
-        args.entry(order.name.clone()).or_insert_with(|| order.value());
-    }
-    Ok(Cow::Owned(args))
+    Ok(args)
 }
 
-/// Returns the orders that an instance takes because the compiler inferred them: those that its arguments leave open.
+/// Returns the orders that an instance takes because the compiler inferred them.
 ///
 /// # Errors
 /// As for [`inferred_orders`].
 pub fn orders_of<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
-) -> Result<impl Iterator<Item = &'db InferredOrder>, &'db Vec<LowerError>> {
-    let (kernel, args) = (instance.kernel(db), instance.args(db));
-    let is_open = open_orders(db, kernel).iter().any(|open| !args.contains_key(&open.name));
-    let all = if is_open {
-        inferred_orders(db, kernel, args, instance.target(db)).as_ref()?.as_slice()
-    } else {
-        &[]
-    };
-    Ok(all.iter().filter(|order| !args.contains_key(&order.name)))
+) -> Result<Vec<&'db InferredOrder>, &'db Vec<LowerError>> {
+    orders_left_open(db, instance.kernel(db), instance.args(db), instance.target(db))
 }
 
 mod of_types {

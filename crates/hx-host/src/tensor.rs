@@ -487,7 +487,7 @@ impl Tensor {
             v.iter().try_for_each(|x| held_int(dtype, *x).map(drop))?;
         }
         let bits = encode_all(dtype, &value.broadcast_to(&self.shape));
-        self.forget_order();
+        self.put_in_order(None);
         let mut next = 0;
         self.write(|bytes| {
             self.offsets(|i| {

@@ -14,14 +14,8 @@ use hx_tile::{Base, OpKind, ParamId, TensorId, TileMode, TileProgram, View, tile
 
 use crate::Solved;
 
-/// The bits of the widest access of a thread.
-const WIDEST_BITS: u32 = 128;
-
 /// The bits of a register.
 const REGISTER_BITS: u32 = 32;
-
-/// The values that a thread holds of an operand of one matrix instruction, as a power of two: 8 of 16 bits. They stay side by side.
-const FRAGMENT: usize = 3;
 
 /// An order of a block of a packed tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,20 +43,17 @@ type Axis = Option<(usize, i64)>;
 pub fn packed_orders(solved: &Solved, param: ParamId) -> Vec<PackedOrder> {
     let program = &solved.program;
     let Some(declared) = program.tensor_param(param) else { return Vec::new() };
-    let (rank, width) = (declared.shape.len(), declared.dtype.bits());
+    let rank = declared.shape.len();
+    let widest = 8 * program.target.limits().access_bytes;
+    let count = |bits: u32| (bits / declared.dtype.bits()).max(1).ilog2() as usize;
     let mut found: Vec<PackedOrder> = Vec::new();
     for (tensor, axes) in axes(program, param) {
         let Some((values, lanes)) = held(solved, tensor, &axes) else { continue };
-        for values in arrangements(&values) {
-            for halves in [false, true] {
-                let Some(bits) = order_of_bits(&values, &lanes, (width, halves)) else { continue };
-                let Some(block) = block(rank, bits).filter(|block| divides(program, tensor, &axes, block))
-                else {
-                    continue;
-                };
-                if !found.iter().any(|known| known.block == block) {
-                    found.push(PackedOrder { block, tensor, halves });
-                }
+        for halves in [false, true] {
+            let bits = order_of_bits(&values, &lanes, [widest, REGISTER_BITS].map(count), halves);
+            let Some(block) = bits.and_then(|bits| block(rank, bits)) else { continue };
+            if divides(program, tensor, &axes, &block) && !found.iter().any(|known| known.block == block) {
+                found.push(PackedOrder { block, tensor, halves });
             }
         }
     }
@@ -185,27 +176,21 @@ fn bits(modes: &[TileMode], axes: &[Axis]) -> Option<Vec<Option<Bit>>> {
     Some(out)
 }
 
-/// Returns the orders in which a thread's values may follow each other: that of its registers, and the fragment of one instruction followed by
-/// its neighbours, those along the last dimension first.
-fn arrangements(values: &[Bit]) -> Vec<Vec<Bit>> {
-    let (fragment, others) = values.split_at(FRAGMENT.min(values.len()));
-    let mut sorted = others.to_vec();
-    sorted.sort_by_key(|bit| (std::cmp::Reverse(bit.dim), bit.step));
-    let sorted = [fragment, sorted.as_slice()].concat();
-    if sorted == values { vec![sorted] } else { vec![values.to_vec(), sorted] }
-}
-
-/// Returns the bits of a block by their places in memory: the values of one access of a thread, then the lanes. With `halves`, the bit that
-/// tells the elements of a pair apart selects the half of a register. `None` if a register has no such halves.
-fn order_of_bits(values: &[Bit], lanes: &[Bit], (width, halves): (u32, bool)) -> Option<Vec<Bit>> {
-    let count = |bits: u32| (bits / width).max(1).ilog2() as usize;
-    let mut bits: Vec<Bit> = values.iter().copied().take(count(WIDEST_BITS)).collect();
+/// Returns the bits of a block by their places in memory: the values of one access of a thread, then the lanes. `access` and `register` are
+/// the bits of the elements that an access and a register hold. With `halves`, the bit that tells the elements of a pair apart selects the
+/// half of a register. `None` if a register has no such halves.
+fn order_of_bits(
+    values: &[Bit],
+    lanes: &[Bit],
+    [access, register]: [usize; 2],
+    halves: bool,
+) -> Option<Vec<Bit>> {
+    let mut bits: Vec<Bit> = values.iter().copied().take(access).collect();
     if halves {
-        let within = count(REGISTER_BITS);
-        if within < 2 || bits.len() < within {
+        if register < 2 || bits.len() < register {
             return None;
         }
-        bits[..within].rotate_left(1);
+        bits[..register].rotate_left(1);
     }
     bits.extend(lanes);
     Some(bits)

@@ -5,8 +5,9 @@ use hx_hir::file_items;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_target::Target;
 
+use crate::orders::inferred_orders;
 use crate::test_db::TestDb;
-use crate::{Instance, inferred_orders, orders_of, solved};
+use crate::{Instance, orders_of, solved};
 
 /// Weights of 4 bits that are widened in registers, for a product that reads `x` from shared memory.
 const WIDENED: &str = "\
@@ -104,7 +105,10 @@ fn instances_share_an_order() {
     };
     let order = |instance: Instance<'_>| {
         assert!(solved(&db, instance).is_ok());
-        orders_of(&db, instance).expect("it has layouts").map(|order| order.value()).collect::<Vec<_>>()
+        {
+            let orders = orders_of(&db, instance).expect("it has layouts");
+            orders.into_iter().map(|order| order.value()).collect::<Vec<_>>()
+        }
     };
     let own = order(instance(&[], LaunchFacts::all_16()));
     db.log.take();

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use hx_base::SourceFile;
 use hx_compile::{
-    Db, Instance, Known, check_same_orders, forecast_of_launch, member_args, orders_of, solved, tile_program,
+    Db, Instance, Known, check_same_orders, forecast_of_launch, member_args, shared_orders, solved,
+    tile_program,
 };
-use hx_hir::{Item, Kernel, Member, family_of, kernel_signature};
+use hx_hir::{Item, Kernel, Member, family_of};
 use hx_index::Symbol;
 use hx_inspect::{EmitError, Overrides, Setup, kernels, stopped};
 use hx_launch::shown_member;
@@ -229,14 +230,10 @@ fn entrant<'db>(
 ) -> Result<Option<Entrant<'db>>, EmitError> {
     let Some(Item::Kernel(kernel)) = member.kernel.find(db) else { return Ok(None) };
     let own = member_args(member).into_iter().map(|(name, value)| (name, WrittenArg::Value(value)));
-    let mut overrides: Overrides = request.overrides.iter().cloned().chain(own).collect();
     let named = requested(db, head, &request.overrides, request, setup)?;
-    for order in orders_of(db, named).into_iter().flatten() {
-        if !kernel_signature(db, kernel).generics.iter().any(|generic| generic.name == order.name) {
-            return Ok(None);
-        }
-        overrides.push((order.name.clone(), WrittenArg::Value(order.value())));
-    }
+    let orders = shared_orders(db, named, kernel).unwrap_or_default();
+    let orders = orders.into_iter().map(|(name, value)| (name, WrittenArg::Value(value)));
+    let overrides: Overrides = request.overrides.iter().cloned().chain(orders).chain(own).collect();
     let Ok(instance) = requested(db, kernel, &overrides, request, setup) else { return Ok(None) };
     if check_same_orders(db, [named, instance]).is_err() {
         return Ok(None);

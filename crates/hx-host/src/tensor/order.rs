@@ -54,9 +54,4 @@ impl Tensor {
         };
         self.buffer.put_in_order(order);
     }
-
-    /// Forgets the order after the host has written elements of the view in the order of its strides.
-    pub(super) fn forget_order(&self) {
-        self.put_in_order(None);
-    }
 }

@@ -22,17 +22,8 @@ pub(super) fn order_hints<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<
 
 /// Formats an order with those that it was compared with, cheapest first.
 fn tooltip(order: &InferredOrder) -> String {
-    let cycles = |tried: &TriedOrder| tried.cycles.unwrap_or(f64::INFINITY);
-    let mut tried: Vec<&TriedOrder> = order.tried.iter().collect();
-    tried.sort_by(|a, b| cycles(a).total_cmp(&cycles(b)));
-    let line = |tried: &TriedOrder| {
-        let block = tried.block.as_ref().map_or("row-major".to_owned(), ToString::to_string);
-        match tried.cycles {
-            Some(cycles) => format!("- `{block}`: {cycles:.0} cycles\n"),
-            None => format!("- `{block}`: no layouts\n"),
-        }
-    };
-    let lines: String = tried.into_iter().map(line).collect();
+    let line = |tried: &TriedOrder| format!("- `{}`: {}\n", tried.block_text(), tried.cycles_text());
+    let lines: String = order.cheapest_first().into_iter().map(line).collect();
     let name = &order.name;
-    format!("`{name} = {}`, inferred. Estimates of the orders:\n\n{lines}", order.value())
+    format!("`{name} = {}`, inferred. Estimated cycles with each order:\n\n{lines}", order.value())
 }

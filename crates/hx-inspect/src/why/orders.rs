@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hx_compile::{InferredOrder, TriedOrder, orders_of};
+use hx_compile::{InferredOrder, orders_of};
 use hx_hir::kernel_signature;
 
 use super::Solved;
@@ -16,14 +16,11 @@ impl Solved<'_> {
             order.name == name
                 || order.params.iter().any(|at| params.get(*at).is_some_and(|p| p.name == name))
         };
-        let order = orders_of(self.db, self.instance).ok()?.find(|order| is_meant(order))?;
+        let order = orders_of(self.db, self.instance).ok()?.into_iter().find(|order| is_meant(order))?;
         let mut out = self.order_line(order);
-        let mut tried: Vec<&TriedOrder> = order.tried.iter().collect();
-        tried.sort_by(|a, b| key(a).total_cmp(&key(b)));
         let _ = writeln!(out, "\n    cycles  order");
-        for tried in tried {
-            let cycles = tried.cycles.map_or("no layouts".to_owned(), |cycles| format!("{cycles:.0}"));
-            let block = tried.block.as_ref().map_or("row-major".to_owned(), |block| block.to_string());
+        for tried in order.cheapest_first() {
+            let (cycles, block) = (tried.cycles_text(), tried.block_text());
             let pairs =
                 if tried.halves { ", the elements of a pair in the two halves of a register" } else { "" };
             let of = match tried.fragment.as_str() {
@@ -47,13 +44,8 @@ impl Solved<'_> {
         format!(
             "{} = {}: the order of {of}, inferred from {} by the instance with all defaults\n",
             order.name,
-            order.block.as_ref().map_or("auto".to_owned(), |block| block.to_string()),
+            order.value(),
             order.tried.len()
         )
     }
-}
-
-/// Returns the cycles of an order; one without layouts comes last.
-fn key(tried: &TriedOrder) -> f64 {
-    tried.cycles.unwrap_or(f64::INFINITY)
 }

@@ -14,7 +14,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hx_base::{codes, fnv};
-use hx_compile::{Db, Instance, Stop, check_same_orders, instance_errors, member_args, solved, together};
+use hx_compile::{
+    Db, Instance, Stop, check_same_orders, instance_errors, member_args, shared_orders, solved, together,
+};
 use hx_hir::{
     Family, Item, ItemKey, Kernel, Member, Name, Ty, combinations, family_of, kernel_signature, open_orders,
     reached_tokens, signature_types, tune_types,
@@ -251,15 +253,15 @@ impl<'a> Launcher<'a> {
     ) -> Result<(Kernel<'a>, LaunchRequest), LaunchError> {
         let db: &'a dyn Db = self.db;
         let (head, found) = (find_kernel(db, request)?, kernel_of(db, &kernel)?);
-        let mut orders = Vec::new();
+        let mut all = CtArgs::new();
         if !open_orders(db, head).is_empty() {
-            let takes = |name: &Name| kernel_signature(db, found).generics.iter().any(|of| of.name == *name);
-            orders = orders::open_args(db, head, &bind(db, head, request)?.args, self.target)?;
-            orders.retain(|(name, _)| takes(name) && !own.contains_key(name));
+            let head = instance::choose(db, head, self.machine, &bind(db, head, request)?);
+            all = shared_orders(db, head, found).map_err(|errors| orders::unknown(db, errors))?;
         }
-        let stated = request.generics.iter().filter(|(name, _)| !own.contains_key(name)).cloned();
-        let own = own.iter().map(|(name, value)| (name.clone(), host_value(value)));
-        let generics = stated.chain(own).chain(orders).collect();
+        all.extend(own);
+        let stated = request.generics.iter().filter(|(name, _)| !all.contains_key(name)).cloned();
+        let own = all.iter().map(|(name, value)| (name.clone(), host_value(value)));
+        let generics = stated.chain(own).collect();
         Ok((found, LaunchRequest { kernel, generics, ..request.clone() }))
     }
 

@@ -9,7 +9,7 @@ use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::{Cond, Expr, Symbol};
 use hx_lower::{LaunchFacts, Lowered};
-use hx_tile::{Base, OpKind, TileProgram};
+use hx_tile::{Base, Mode, TileProgram};
 
 use super::bind::{Header, Prepared};
 use super::{Bound, BoundParam, BoundTensor, Launcher, orders, stopped_at};
@@ -136,24 +136,9 @@ pub(super) fn check_launch<'db>(
 /// Reports whether a program reads a tensor parameter.
 fn reads(program: &TileProgram, param: usize) -> bool {
     let is_param = |base: Base| base.param().is_some_and(|id| id.0 as usize == param);
-    program.ops(1.0).into_iter().any(|(op, _)| match &op.kind {
-        OpKind::Copy { src, .. } | OpKind::CopyAsync { src, .. } => src.bases().any(is_param),
-        OpKind::Store { dst, adds, .. } => *adds && is_param(dst.base),
-        OpKind::Atomic(atomic) => is_param(atomic.memory.base),
-        OpKind::Sync(_)
-        | OpKind::Fill { .. }
-        | OpKind::Gemm { .. }
-        | OpKind::Cast { .. }
-        | OpKind::Map(_)
-        | OpKind::Rearrange { .. }
-        | OpKind::Reduce { .. }
-        | OpKind::Slice { .. }
-        | OpKind::Insert { .. }
-        | OpKind::ReadNumber { .. }
-        | OpKind::Scan { .. }
-        | OpKind::ClusterSum { .. }
-        | OpKind::Print { .. }
-        | OpKind::Assert { .. } => false,
+    program.ops(1.0).into_iter().any(|(op, _)| {
+        let description = op.kind.description();
+        description.accesses.iter().any(|access| access.mode != Mode::Write && is_param(access.base()))
     })
 }
 

@@ -2,48 +2,21 @@
 //! parameter is read in.
 
 use hx_base::codes;
-use hx_compile::{Db, InferredOrder, inferred_orders};
-use hx_hir::{Kernel, Name, open_orders};
+use hx_compile::{Db, orders_left_open};
+use hx_hir::{Kernel, open_orders};
+use hx_host::HostError;
 use hx_host::device::{LaunchError, OrderQuestion};
 use hx_host::tensor::Order;
-use hx_host::{HostError, Value};
 use hx_layout::Layout;
 use hx_lower::{CtArgs, CtValue, LowerError};
 use hx_target::Target;
 use hx_tile::Param;
 
 use super::bind::{Header, Prepared, compile_time, declared_dtype};
-use super::{BoundParam, BoundTensor, host_value};
+use super::{BoundParam, BoundTensor};
 
-/// Returns the orders that a kernel infers for parameters that the arguments leave open, as arguments of a launch.
-///
-/// # Errors
-/// If an order cannot be inferred.
-pub(super) fn open_args<'db>(
-    db: &'db dyn Db,
-    kernel: Kernel<'db>,
-    args: &CtArgs,
-    target: Target,
-) -> Result<Vec<(Name, Value)>, LaunchError> {
-    let orders = open(db, kernel, args, target)?;
-    Ok(orders.iter().map(|order| (order.name.clone(), host_value(&order.value()))).collect())
-}
-
-/// Returns the orders that a kernel infers for parameters that the arguments leave open.
-fn open<'db>(
-    db: &'db dyn Db,
-    kernel: Kernel<'db>,
-    args: &CtArgs,
-    target: Target,
-) -> Result<Vec<&'db InferredOrder>, LaunchError> {
-    if !open_orders(db, kernel).iter().any(|open| !args.contains_key(&open.name)) {
-        return Ok(Vec::new());
-    }
-    let all = inferred_orders(db, kernel, args, target).as_ref().map_err(|errors| found(db, errors))?;
-    Ok(all.iter().filter(|order| !args.contains_key(&order.name)).collect())
-}
-
-fn found(db: &dyn Db, errors: &[LowerError]) -> LaunchError {
+/// Returns the error of orders that cannot be inferred.
+pub(super) fn unknown(db: &dyn Db, errors: &[LowerError]) -> LaunchError {
     LaunchError::Found(errors.iter().filter_map(|error| error.to_diagnostic(db)).collect())
 }
 
@@ -82,7 +55,7 @@ pub(super) fn answer<'db>(
         let message = format!("found a tensor of {}, `{declared}` of `{name}` is {dtype}", question.dtype);
         return Err(refuse(HostError::new(&codes::LAUNCH_DTYPE, message)));
     }
-    let orders = open(db, kernel, &args, target)?;
+    let orders = orders_left_open(db, kernel, &args, target).map_err(|errors| unknown(db, errors))?;
     let order = orders.into_iter().find(|order| order.params.contains(&index));
     Ok(order.and_then(|order| order.block.clone()))
 }
@@ -124,7 +97,7 @@ pub(super) fn check_inferred<'db>(
     target: Target,
 ) -> Result<(), LaunchError> {
     let header = Header::new(db, kernel);
-    for order in open(db, kernel, &prepared.args, target)? {
+    for order in orders_left_open(db, kernel, &prepared.args, target).map_err(|errors| unknown(db, errors))? {
         for &index in &order.params {
             let Some(BoundParam::Tensor(bound)) = prepared.params.get(index) else { continue };
             let block = order.block.as_ref();

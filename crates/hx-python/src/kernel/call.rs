@@ -203,13 +203,16 @@ impl Kernel {
                 Some(name) => format!("the argument for `{name}`"),
                 None => format!("argument {}", at + 1),
             };
-            call.push(read(&arg, torch, &which)?, order::of(&arg, torch)?, None);
+            let read = read(&arg, torch, &which)?;
+            let order = order::of(&arg, &read, torch)?;
+            call.push(read, order, None);
         }
         for (name, value) in kwargs.into_iter().flatten() {
             let name: String = name.extract()?;
             if call.params.contains(&name) {
                 let arg = read(&value, torch, &|| format!("the argument for `{name}`"))?;
-                call.push(arg, order::of(&value, torch)?, Some(name));
+                let order = order::of(&value, &arg, torch)?;
+                call.push(arg, order, Some(name));
             } else if name == "stream" {
                 call.stream = stream(&value)?;
             } else if name == "tune" {

@@ -19,10 +19,13 @@ use crate::errors::{Class, Problem};
 use crate::torch::Torch;
 
 /// Returns the block in which the elements of an argument lie, as it is written in hx; `None` for the order of its strides.
-pub(super) fn of(object: &Bound<'_, PyAny>, torch: Option<&Torch>) -> PyResult<Option<String>> {
-    if let Some(torch) = torch
-        && torch.is_tensor(object)?
-    {
+pub(super) fn of(
+    object: &Bound<'_, PyAny>,
+    argument: &Argument<'_>,
+    torch: Option<&Torch>,
+) -> PyResult<Option<String>> {
+    // Numbers and PyTorch's tensors have none: most calls have no other arguments, and look up nothing.
+    if argument.memory().is_none() || torch.is_some_and(|torch| torch.is_plain(object)) {
         return Ok(None);
     }
     match object.getattr_opt(intern!(object.py(), "__hx_order__"))? {
