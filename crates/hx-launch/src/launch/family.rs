@@ -203,9 +203,7 @@ impl<'a> Launcher<'a> {
         request: &LaunchRequest,
         adapt: Adapt<'_, 'a>,
     ) -> Result<Choice, LaunchError> {
-        let kernel = find_kernel(self.db, request)?;
-        let prepared = bind(self.db, kernel, request)?;
-        let head = instance::choose(self.db, kernel, self.machine, &prepared);
+        let head = self.head(request)?;
         let bound = members.iter().map(|member| self.bound((head, member), request, adapt));
         let bound = bound.collect::<Result<Vec<_>, LaunchError>>()?;
         let fitting = bound.iter().flatten();
@@ -255,14 +253,24 @@ impl<'a> Launcher<'a> {
         let (head, found) = (find_kernel(db, request)?, kernel_of(db, &kernel)?);
         let mut all = CtArgs::new();
         if !open_orders(db, head).is_empty() {
-            let head = instance::choose(db, head, self.machine, &bind(db, head, request)?);
-            all = shared_orders(db, head, found).map_err(|errors| orders::unknown(db, errors))?;
+            all = shared_orders(db, self.head(request)?, found)
+                .map_err(|errors| orders::unknown(db, errors))?;
         }
         all.extend(own);
         let stated = request.generics.iter().filter(|(name, _)| !all.contains_key(name)).cloned();
         let own = all.iter().map(|(name, value)| (name.clone(), host_value(value)));
         let generics = stated.chain(own).collect();
         Ok((found, LaunchRequest { kernel, generics, ..request.clone() }))
+    }
+
+    /// Returns the instance of the kernel that a request names, whose orders its members share.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the kernel, or it has errors.
+    fn head(&self, request: &LaunchRequest) -> Result<Instance<'a>, LaunchError> {
+        let kernel = find_kernel(self.db, request)?;
+        let prepared = bind(self.db, kernel, request)?;
+        Ok(instance::choose(self.db, kernel, self.machine, &prepared))
     }
 
     /// Returns the instance of a member with the bound arguments, or why they do not fit it.
@@ -299,8 +307,7 @@ impl<'a> Launcher<'a> {
         adapt: Adapt<'_, 'a>,
     ) -> Result<Chosen<'a>, LaunchError> {
         let own = entry.arguments.iter().map(|(name, value)| (Name::from(name.as_str()), value.clone()));
-        let kernel = find_kernel(self.db, request)?;
-        let head = instance::choose(self.db, kernel, self.machine, &bind(self.db, kernel, request)?);
+        let head = self.head(request)?;
         let (member, request) = self.launch_of(Item::Kernel(member).key(self.db), own.collect(), request)?;
         let chosen = self.single(member, &request, adapt)?;
         check_same_orders(self.db, [head, chosen.checked.get()])
