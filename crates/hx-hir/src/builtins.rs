@@ -249,8 +249,14 @@ impl AtomicFn {
 impl Method {
     /// Returns the methods of values of a type.
     pub fn all_of(ty: &Ty) -> &'static [Method] {
-        const PIPELINE: [Method; 5] =
-            [Method::Acquire, Method::WaitStage, Method::Release, Method::ReleasePrevious, Method::Skip];
+        const PIPELINE: [Method; 6] = [
+            Method::Acquire,
+            Method::Publish,
+            Method::WaitStage,
+            Method::Release,
+            Method::ReleasePrevious,
+            Method::Skip,
+        ];
         match ty {
             Ty::Pipeline => &PIPELINE,
             Ty::Turns => &[Method::Take, Method::Pass],
@@ -267,7 +273,12 @@ impl Method {
     pub fn drops_result(self) -> bool {
         match self {
             Method::Acquire | Method::WaitStage => true,
-            Method::Release | Method::ReleasePrevious | Method::Skip | Method::Take | Method::Pass => false,
+            Method::Publish
+            | Method::Release
+            | Method::ReleasePrevious
+            | Method::Skip
+            | Method::Take
+            | Method::Pass => false,
         }
     }
 }

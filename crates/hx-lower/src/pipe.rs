@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use hx_base::codes;
 use hx_hir::{Arg, Builtin, ExprId, Method, Name, Ty, builtin_params};
 use hx_index::{Expr, Symbol};
-use hx_tile::{Control, Leaf, Op, OpKind, Origin, Pipe, PipeId, Stmt, SyncOp, TileProgram, stages_held};
+use hx_tile::{
+    Control, Leaf, Op, OpKind, Origin, Pipe, PipeId, ScopeId, Stmt, SyncOp, TileProgram, stages_held,
+};
 
 use crate::builtin_call::BuiltinCall;
 use crate::diagnostics::Diagnostics;
@@ -95,6 +97,7 @@ impl<'db> Lowering<'db> {
                 self.emit(OpKind::Sync(SyncOp::WaitStage { pipe, var }), id);
                 Ok(stage)
             }
+            Method::Publish => self.unit(OpKind::Sync(SyncOp::Publish { pipe }), id),
             Method::Release => self.unit(OpKind::Sync(SyncOp::Release { pipe, keep: 0 }), id),
             Method::ReleasePrevious => self.unit(OpKind::Sync(SyncOp::Release { pipe, keep: 1 }), id),
             Method::Skip => {
@@ -139,27 +142,36 @@ impl<'db> Lowering<'db> {
 /// The stage of a pipeline that a scope acquired last.
 #[derive(Clone)]
 struct Acquired {
+    scope: ScopeId,
     origin: Origin,
     var: Symbol,
     /// The reason why a copy at this place is not executed exactly once for each acquired stage; `None` if it is.
     unequal: Option<&'static str>,
     /// Whether a copy has signalled the stage.
-    filled: bool,
+    signalled: bool,
+    /// The place where the scope has published the stage; `None` before.
+    published: Option<Origin>,
 }
 
-/// Checks that every copy that signals a pipeline fills the stage acquired last, and that every path through the program makes
-/// the same copies for a stage. If a statement could not be lowered, a missing operation is
-/// no finding.
+/// Checks that every copy that signals a pipeline fills the stage acquired last, that the threads publish this stage only, and that
+/// every path through the program makes the same copies and publications for a stage. If a statement could not be lowered, a missing
+/// operation is no finding.
 pub(crate) fn check_signals(program: &TileProgram, origins: &Origins, diagnostics: &mut Diagnostics) {
-    let mut check = Check { program, origins, whole: diagnostics.is_clean(), diagnostics };
-    check.body(&program.body, &mut BTreeMap::new());
+    let whole = diagnostics.is_clean();
+    let mut check = Check { program, origins, whole, left: Vec::new(), diagnostics };
+    let mut acquired = BTreeMap::new();
+    check.body(&program.body, &mut acquired);
+    acquired.into_iter().for_each(|(pipe, stage)| check.leave(pipe, stage));
     check.skips();
+    check.fills_alike();
 }
 
 struct Check<'a> {
     program: &'a TileProgram,
     origins: &'a Origins,
     whole: bool,
+    /// The stages after their last copy or publication.
+    left: Vec<(PipeId, Acquired)>,
     diagnostics: &'a mut Diagnostics,
 }
 
@@ -206,9 +218,12 @@ impl Check<'_> {
             self.body(body, &mut inside);
             for (pipe, stage) in inside {
                 match after.get_mut(&pipe) {
-                    Some(outer) if outer.origin == stage.origin => outer.filled |= stage.filled,
+                    Some(outer) if outer.origin == stage.origin => {
+                        outer.signalled |= stage.signalled;
+                        outer.published = outer.published.or(stage.published);
+                    }
                     _ => {
-                        self.leave(pipe, &stage);
+                        self.leave(pipe, stage);
                         after.remove(&pipe);
                     }
                 }
@@ -219,10 +234,19 @@ impl Check<'_> {
 
     fn op(&mut self, op: &Op, acquired: &mut BTreeMap<PipeId, Acquired>) {
         if let OpKind::Sync(SyncOp::Acquire { pipe, var }) = &op.kind {
-            let stage = Acquired { origin: op.origin, var: var.clone(), unequal: None, filled: false };
+            let stage = Acquired {
+                scope: op.scope,
+                origin: op.origin,
+                var: var.clone(),
+                unequal: None,
+                signalled: false,
+                published: None,
+            };
             if let Some(before) = acquired.insert(*pipe, stage) {
-                self.leave(*pipe, &before);
+                self.leave(*pipe, before);
             }
+        } else if let OpKind::Sync(SyncOp::Publish { pipe }) = op.kind {
+            self.publish(op, pipe, acquired);
         } else if let OpKind::CopyAsync { signal: Some(pipe), .. } = &op.kind {
             self.signal(op, *pipe, acquired);
         }
@@ -241,7 +265,7 @@ impl Check<'_> {
                 format!("`let s = {name}.acquire();` before the copy acquires the stage that it fills");
             return self.report(&codes::FOREIGN_STAGE, op.origin, message, |error| error.help(help));
         };
-        stage.filled = true;
+        stage.signalled = true;
         let stage = stage.clone();
         if let Some(why) = stage.unequal {
             let message = format!(
@@ -283,14 +307,78 @@ impl Check<'_> {
         }
     }
 
-    /// Reports a stage that no copy has filled by the time the next one is acquired.
-    fn leave(&mut self, pipe: PipeId, stage: &Acquired) {
-        if !stage.filled && self.whole {
-            let name = &self.program.pipe(pipe).name;
+    /// Follows `publish`: the scope hands on the stage that it acquired last, once.
+    fn publish(&mut self, op: &Op, id: PipeId, acquired: &mut BTreeMap<PipeId, Acquired>) {
+        let name = &self.program.pipe(id).name;
+        let Some(stage) = acquired.get_mut(&id) else {
+            if !self.whole {
+                return;
+            }
+            let message = format!("no stage of `{name}` is acquired where `publish` hands it on");
+            let help = format!(
+                "`let s = {name}.acquire();` before the threads write the stage waits until its readers have released it"
+            );
+            return self.report(&codes::FOREIGN_STAGE, op.origin, message, |error| error.help(help));
+        };
+        let before = stage.published.replace(op.origin);
+        let stage = stage.clone();
+        let acquired = self.origins.get(stage.origin).place.clone();
+        if let Some(before) = before {
+            let message = format!("the stage of `{name}` that is acquired last is published twice");
+            let first = self.origins.get(before).place.clone();
+            let help = format!("publish a stage once, after the last write to it; or acquire the next one before");
+            self.report(&codes::CONDITIONAL_SIGNAL, op.origin, message, |error| {
+                error.also(acquired, "the stage is acquired here").also(first, "and published here").help(help)
+            });
+        } else if let Some(why) = stage.unequal {
             let message =
-                format!("no copy signals the stage of `{name}` that is acquired here, so it is never full");
+                format!("`{name}.publish()` stands {why}, so the number of arrivals at a stage is not constant");
+            let help = "publish always, and write under the condition; or acquire the stage there as well";
+            self.report(&codes::CONDITIONAL_SIGNAL, op.origin, message, |error| {
+                error.also(acquired, "the stage is acquired here").help(help)
+            });
+        }
+    }
+
+    /// Reports a stage that is neither filled by a copy nor published by the time the next one is acquired.
+    fn leave(&mut self, pipe: PipeId, stage: Acquired) {
+        if !stage.signalled && stage.published.is_none() && self.whole {
+            let name = &self.program.pipe(pipe).name;
+            let message = format!(
+                "no copy signals the stage of `{name}` that is acquired here and nothing publishes it, so it is never full"
+            );
             let help = format!("`copy_async(…, signal: {name})` fills a stage");
-            self.report(&codes::ENDLESS_WAIT, stage.origin, message, |error| error.help(help));
+            let other = format!("`{name}.publish();` hands on a stage that the threads of the role have written");
+            self.report(&codes::ENDLESS_WAIT, stage.origin, message, |error| error.help(help).help(other));
+        }
+        self.left.push((pipe, stage));
+    }
+
+    /// Checks that the stages of a pipeline get the same arrivals: all that a scope acquires are published, or none is. Scopes that
+    /// fill the stages of a pipeline in turns fill them in the same way.
+    fn fills_alike(&mut self) {
+        let left = std::mem::take(&mut self.left);
+        for pipe in self.program.pipe_ids() {
+            let of_pipe = |(of, stage): &(PipeId, Acquired)| (*of == pipe).then(|| stage.clone());
+            let stages: Vec<Acquired> = left.iter().filter_map(of_pipe).collect();
+            let in_turns = self.program.fillers_of_stage(pipe) == 1;
+            let Some(published) = stages.iter().find(|stage| stage.published.is_some()) else { continue };
+            let differs = |stage: &&Acquired| {
+                let alike = stage.published.is_some() && stage.signalled == published.signalled;
+                !alike && (in_turns || stage.scope == published.scope)
+            };
+            let Some(other) = stages.iter().find(differs).filter(|_| self.whole) else { continue };
+            let name = &self.program.pipe(pipe).name;
+            let what = if other.published.is_none() { "published" } else { "filled by copies" };
+            let (yes, no) = if other.published.is_none() || published.signalled { ("is", "is not") } else { ("is not", "is") };
+            let message = format!(
+                "the stage of `{name}` acquired here {no} {what} and another one {yes}, so the number of arrivals at a stage is not constant"
+            );
+            let help = format!("fill each stage of `{name}` in the same way; another pipeline may be filled in another way");
+            let elsewhere = self.origins.get(published.origin).place.clone();
+            self.report(&codes::CONDITIONAL_SIGNAL, other.origin, message, |error| {
+                error.also(elsewhere, "the other stage is acquired here").help(help)
+            });
         }
     }
 

@@ -206,6 +206,7 @@ impl Lowering<'_> {
             Method::Take => self.emit(OpKind::Sync(SyncOp::Take { turns: id }), given.id),
             Method::Pass => self.emit(OpKind::Sync(SyncOp::Pass { turns: id }), given.id),
             Method::Acquire
+            | Method::Publish
             | Method::WaitStage
             | Method::Release
             | Method::ReleasePrevious

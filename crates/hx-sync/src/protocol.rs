@@ -199,6 +199,7 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
             !early.contains(pipe) && !stuck.contains(pipe) && met.insert((2, *pipe))
         }
         Kind::Repassed { .. }
+        | Kind::Doubled { .. }
         | Kind::Race { .. }
         | Kind::Unequal { .. }
         | Kind::Divided { .. }
@@ -230,7 +231,7 @@ fn follow(
         }
         let Ok(scripts) = scripts else { continue };
         verdict.launches += 1;
-        let unequal = machine::unequal(&scripts, &mut bytes);
+        let unequal = machine::unequal(protocol, &scripts, &mut bytes);
         let stuck_by_bytes = unequal.is_some();
         let ran = machine::run(protocol, &scripts, &mut |ready| ready[0]);
         if let Some(coverage) = &mut coverage {

@@ -322,6 +322,7 @@ impl SyncOp {
             SyncOp::Wait { groups } => waits("wait", Order::Wait(*groups)),
             SyncOp::GemmWait { leave } => waits("gemm_wait", Order::WaitProducts(*leave)),
             SyncOp::Acquire { .. } => waits("acquire", Order::Await),
+            SyncOp::Publish { .. } => orders("publish", Order::Arrive),
             SyncOp::WaitStage { .. } => waits("wait", Order::Await),
             SyncOp::Release { keep: 0, .. } => orders("release", Order::Arrive),
             SyncOp::Release { .. } => orders("release_previous", Order::Arrive),

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::{
-    COUNTER_BYTES, Control, Leaf, Op, OpId, OpKind, Origin, PipeId, ScopeId, Stmt, SyncOp, TileProgram,
+    COUNTER_BYTES, Control, Leaf, Op, OpId, OpKind, Origin, PipeId, ScopeId, Stmt, SyncOp, TensorId,
+    TileProgram,
 };
 
 /// The bytes of a barrier in shared memory.
 pub const BARRIER_BYTES: u32 = 8;
 
-/// A ring of stages. A stage is free until a scope acquires it, full when the copies that signal it have arrived, and free
-/// again when its readers have released it. The tensors that a stage guards are those that its copies fill.
+/// A ring of stages. A stage is free until a scope acquires it, full when the copies that signal it have arrived and its scopes have
+/// published it, and free again when its readers have released it. The tensors that a stage guards are those that its copies fill
+/// and those that its scopes write before they publish it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pipe {
     pub name: String,
@@ -49,6 +51,73 @@ impl TileProgram {
     pub fn is_drained(&self, op: &Op) -> bool {
         let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { return false };
         self.pipes.get(pipe.0 as usize).is_some_and(|pipe| pipe.is_drained)
+    }
+
+    /// Returns the scopes that acquire stages of a pipeline.
+    pub fn fillers(&self, pipe: PipeId) -> BTreeSet<ScopeId> {
+        let acquires =
+            |op: &Op| matches!(op.kind, OpKind::Sync(SyncOp::Acquire { pipe: of, .. }) if of == pipe);
+        self.ops(1.0).into_iter().filter(|(op, _)| acquires(op)).map(|(op, _)| op.scope).collect()
+    }
+
+    /// Returns the number of groups and other scopes that fill each stage of a pipeline together. If those that acquire stages skip
+    /// others, each stage is filled by 1 of them.
+    pub fn fillers_of_stage(&self, pipe: PipeId) -> u32 {
+        let fillers = self.fillers(pipe);
+        let skips = |op: &Op| {
+            matches!(op.kind, OpKind::Sync(SyncOp::Skip { pipe: of, .. }) if of == pipe)
+                && fillers.contains(&op.scope)
+        };
+        match self.ops(1.0).into_iter().any(|(op, _)| skips(op)) {
+            true => 1,
+            false => fillers.iter().map(|scope| self.scope(*scope).groups).sum::<u32>().max(1),
+        }
+    }
+
+    /// Returns the shared tensors that the stages of a pipeline guard: those that its copies fill, and those that a scope writes
+    /// between the acquisition and the publication of a stage.
+    pub fn guarded(&self, pipe: PipeId) -> BTreeSet<TensorId> {
+        let mut found = BTreeSet::new();
+        self.guarded_in(&self.body, pipe, &mut None, &mut found);
+        found
+    }
+
+    /// Adds the tensors that statements fill. `written` has the tensors that were written since a stage was acquired; `None` if no
+    /// stage is acquired.
+    fn guarded_in(
+        &self,
+        body: &[Stmt],
+        pipe: PipeId,
+        written: &mut Option<BTreeSet<TensorId>>,
+        found: &mut BTreeSet<TensorId>,
+    ) {
+        for stmt in body {
+            let Stmt::Leaf(Leaf::Op(op)) = stmt else {
+                let roles = matches!(stmt, Stmt::Control(Control::Roles(_)));
+                for body in stmt.bodies() {
+                    let mut own = None;
+                    self.guarded_in(body, pipe, if roles { &mut own } else { written }, found);
+                }
+                continue;
+            };
+            match &op.kind {
+                OpKind::Sync(SyncOp::Acquire { pipe: of, .. }) if *of == pipe => {
+                    *written = Some(BTreeSet::new())
+                }
+                OpKind::Sync(SyncOp::Publish { pipe: of }) if *of == pipe => {
+                    found.extend(written.take().unwrap_or_default());
+                }
+                OpKind::CopyAsync { dst, signal: Some(of), .. } if *of == pipe => {
+                    found.extend(dst.base.shared())
+                }
+                other => {
+                    let Some(written) = written else { continue };
+                    let accesses = other.description().accesses;
+                    let writes = accesses.iter().filter(|access| access.mode.writes());
+                    written.extend(writes.filter_map(|access| access.base().shared()));
+                }
+            }
+        }
     }
 
     /// Returns the number of blocks that the tile of an operation goes to: those of the cluster along the axis of a copy with

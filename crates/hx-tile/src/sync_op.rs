@@ -24,8 +24,10 @@ pub enum SyncOp {
     /// Waits until all readers have released the next stage, and sets `var` to its number. The scope keeps a position of its
     /// own in the ring.
     Acquire { pipe: PipeId, var: Symbol },
-    /// Waits until all copies of the next stage have arrived, and sets `var` to its number. The scope keeps a position of its
-    /// own in the ring.
+    /// Arrives at the stage that the scope acquired last: its threads have written their part of the stage.
+    Publish { pipe: PipeId },
+    /// Waits until the next stage is full: all copies into it have arrived, and all scopes that write it have published it.
+    /// Sets `var` to its number. The scope keeps a position of its own in the ring.
     WaitStage { pipe: PipeId, var: Symbol },
     /// Releases the stages that the scope has waited for and not released, except the newest `keep`, which is 0 or 1.
     Release { pipe: PipeId, keep: u32 },

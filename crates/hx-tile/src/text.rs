@@ -269,7 +269,9 @@ fn sync_text(program: &TileProgram, op: &SyncOp) -> String {
         SyncOp::Acquire { pipe, var } | SyncOp::WaitStage { pipe, var } => {
             format!("{var} = {}.{name}()", program.pipe(*pipe).name)
         }
-        SyncOp::Release { pipe, .. } => format!("{}.{name}()", program.pipe(*pipe).name),
+        SyncOp::Publish { pipe } | SyncOp::Release { pipe, .. } => {
+            format!("{}.{name}()", program.pipe(*pipe).name)
+        }
         SyncOp::Skip { pipe, count } => format!("{}.{name}({count})", program.pipe(*pipe).name),
     }
 }

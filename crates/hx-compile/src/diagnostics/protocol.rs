@@ -48,6 +48,15 @@ impl Teller<'_> {
                     .note(format!("each stage of `{pipe}` has as many readers as groups that give it back"))
                     .help("leave the stages of other groups to them with `skip`, or change `readers`")
             }
+            Kind::Doubled { acquire, pipe, other } => {
+                let pipe = self.pipe(*pipe);
+                let message =
+                    format!("two roles or groups fill the same stage of `{pipe}`, which they take in turns");
+                let found = self.at(&codes::WRONG_PHASE, *acquire, message);
+                self.also(found, *other, "the stage is also acquired here")
+                    .note(format!("some of them skip stages of `{pipe}`, so each stage belongs to one of them"))
+                    .help("leave the stages of others to them with `skip`; without any `skip`, all fill each stage together")
+            }
             Kind::Repassed { pass, turns } => {
                 let turns = self.turns(*turns);
                 let message = format!("`{turns}` is passed on before the next group has taken its last turn");
@@ -313,7 +322,9 @@ impl Teller<'_> {
                         false => as_many_rounds(&name),
                     })
             }
-            None => found.help(format!("`{name}.acquire()`, then copies with `signal: {name}`")),
+            None => found.help(format!(
+                "`{name}.acquire()`, then copies with `signal: {name}`, or writes and `{name}.publish()`"
+            )),
         }
     }
 
@@ -356,10 +367,19 @@ impl Teller<'_> {
         };
         match cause {
             Cause::BeforeWait => {
-                let message = format!("a stage of `{pipe}` is {} before a wait for its copies", verb(used));
+                let is_copy = self
+                    .lowered
+                    .program
+                    .op(fill.op)
+                    .is_some_and(|op| matches!(op.kind, OpKind::CopyAsync { .. }));
+                let (awaited, full) = match is_copy {
+                    true => ("its copies", "whose copies have arrived"),
+                    false => ("its publication", "that was published"),
+                };
+                let message = format!("a stage of `{pipe}` is {} before a wait for {awaited}", verb(used));
                 let found = self.at_operand(&codes::SHARED_RACE, used.op, tensor, message);
                 self.also(found, fill.op, &format!("`{name}` is filled here"))
-                    .help(format!("`{pipe}.wait()` returns the stage whose copies have arrived"))
+                    .help(format!("`{pipe}.wait()` returns the stage {full}"))
             }
             Cause::AfterRelease(release) => {
                 let message = format!("a stage of `{pipe}` is {} after it was given back", verb(used));
@@ -368,6 +388,15 @@ impl Teller<'_> {
                 self.also(found, fill.op, "and can be filled again here").help(format!(
                     "give it back behind its last use, and index `{name}` by the stage that `{pipe}.wait()` returned"
                 ))
+            }
+            Cause::AfterPublish(publish) => {
+                let written = if earlier.write { earlier } else { later };
+                let message = format!("a stage of `{pipe}` is written after it was published");
+                let found = self.at_operand(&codes::SHARED_RACE, written.op, tensor, message);
+                let found = self.also(found, publish, "it was published here");
+                let other = if written == earlier { later } else { earlier };
+                self.also_operand(found, other.op, tensor, &format!("and can be {} here", verb(other)))
+                    .help(format!("publish it behind the last write: `{pipe}.publish()`"))
             }
             Cause::BeforeRelease => {
                 let message = format!("a stage of `{pipe}` is filled before its readers gave it back");
@@ -459,7 +488,8 @@ impl Teller<'_> {
                 let call = call.trim_end_matches(';').to_owned();
                 let range = with_space_before(places, file, moved);
                 let removed = Edit { file, range, text: String::new() };
-                let title = format!("move `{call}` behind the use");
+                let what = if call.ends_with(".publish()") { "write" } else { "use" };
+                let title = format!("move `{call}` behind the {what}");
                 (title, vec![removed, lines_after(places, after, &[call])?])
             }
             FixAt::Leave { op, leave } => {

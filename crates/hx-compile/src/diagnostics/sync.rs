@@ -201,7 +201,7 @@ pub(super) fn apart(lowered: &Lowered, earlier: OpId, later: OpId) -> Option<Str
             "`sync()` waits for one group here, so it does not order two groups: let them take turns (`turns()`, `take()` before the first use, `pass()` behind the last), or give each group a part of its own"
         }
         (false, false) => {
-            "`sync()` waits for one role here, so it does not order two roles. A stage of a pipeline does: one role fills it by `copy_async(…, signal: pipe)`, the other reads it behind `pipe.wait()`. Tensors that threads fill can be filled before `warp_groups`"
+            "`sync()` waits for one role here, so it does not order two roles. A stage of a pipeline does: one role writes it between `pipe.acquire()` and `pipe.publish()`, the other reads it between `pipe.wait()` and `pipe.release()`. Tensors that are written once can be written before `warp_groups`"
         }
     };
     Some(advice.to_owned())

@@ -139,7 +139,8 @@ super::families! {
     /// Methods of pipelines and turns.
     Method(Method) {
         Acquire: "acquire", [], "Waits until the next stage is free, and returns its number.";
-        WaitStage: "wait", [], "Waits until the copies into the next stage have arrived, and returns its number.";
+        Publish: "publish", [], "Hands on the stage acquired last: the threads of the role have written their part of it.";
+        WaitStage: "wait", [], "Waits until the next stage is full, and returns its number.";
         Release: "release", [], "Gives back the stages that were waited for.";
         ReleasePrevious: "release_previous", [], "Gives back the stages that were waited for, except the newest.";
         Skip: "skip", [required("n")], "Leaves the next `n` stages to others.";

@@ -169,7 +169,7 @@ impl Infer<'_> {
     fn method(&mut self, method: Method, given: &[Option<TypedArg>]) -> Option<Ty> {
         Some(match method {
             Method::Acquire | Method::WaitStage => Ty::Int(None),
-            Method::Release | Method::ReleasePrevious | Method::Take | Method::Pass => Ty::Unit,
+            Method::Publish | Method::Release | Method::ReleasePrevious | Method::Take | Method::Pass => Ty::Unit,
             Method::Skip => {
                 let [(at, count)] = first(given)?;
                 self.want_int(at, &count);

@@ -26,7 +26,7 @@ pub(crate) enum By {
 
 impl By {
     /// Reports whether each thread of a scope accesses elements of its own.
-    fn is_spread(self) -> bool {
+    pub(crate) fn is_spread(self) -> bool {
         matches!(self, By::Threads | By::Atomic | By::Copies)
     }
 }

@@ -26,6 +26,8 @@ pub enum Kind {
     Slip { wait: OpId, pipe: u32, other: Option<OpId> },
     /// More groups release a stage than read it.
     Crowded { release: OpId, pipe: u32, readers: u32 },
+    /// A scope acquires a stage that another scope fills alone, with the acquire `other`.
+    Doubled { acquire: OpId, pipe: u32, other: OpId },
     /// A turn is passed on although the next group has not taken the last one.
     Repassed { pass: OpId, turns: u32 },
     /// Two accesses to a shared tensor that nothing orders. `pipe`: one of them fills a stage.
@@ -57,6 +59,8 @@ pub enum Cause {
     BeforeWait,
     /// The stage is used after its scope gave it back, here.
     AfterRelease(OpId),
+    /// The stage is written after its scope published it, here.
+    AfterPublish(OpId),
     /// The stage is filled before its readers gave it back.
     BeforeRelease,
     /// A store still reads the shared tensor.
@@ -196,6 +200,7 @@ impl Kind {
             Kind::Divided { copy } => (7, vec![*copy]),
             Kind::Gone { copy } => (8, vec![*copy]),
             Kind::Unwaited { copy, .. } => (9, vec![*copy]),
+            Kind::Doubled { acquire, .. } => (10, vec![*acquire]),
         }
     }
 }

@@ -41,18 +41,22 @@ pub(crate) fn run(protocol: &Protocol, scripts: &[Script], choose: &mut dyn FnMu
     Ran { faults: machine.faults, undecided: machine.undecided }
 }
 
+/// The bytes of the first stage that each filler of a pipe filled, with the operation that did: by pipe, and by team if several
+/// teams fill each stage together.
+pub(crate) type FirstBytes = BTreeMap<(u32, Option<Team>), (OpId, u64)>;
+
 /// Compares the bytes of every stage with those of the first stage of its pipe, in this and earlier launches, which `pipes`
 /// remembers. Returns the first difference; `None` if there is none.
-pub(crate) fn unequal(scripts: &[Script], pipes: &mut BTreeMap<u32, (OpId, u64)>) -> Option<Kind> {
+pub(crate) fn unequal(protocol: &Protocol, scripts: &[Script], pipes: &mut FirstBytes) -> Option<Kind> {
     let mut unequal = None;
     for script in scripts {
-        let mut stages: BTreeMap<(u32, u32), (OpId, u64)> = BTreeMap::new();
+        let mut stages: BTreeMap<(u32, Team, u32), (OpId, u64)> = BTreeMap::new();
         for step in &script.steps {
             match &step.kind {
-                StepKind::Acquire { pipe, n } => _ = stages.insert((*pipe, *n), (step.op, 0)),
+                StepKind::Acquire { pipe, n } => _ = stages.insert((*pipe, step.team, *n), (step.op, 0)),
                 StepKind::Fill { pipe, n, bytes, .. } => {
                     // If copies fill the stage, the report points at the last one.
-                    let stage = stages.entry((*pipe, *n)).or_insert((step.op, 0));
+                    let stage = stages.entry((*pipe, step.team, *n)).or_insert((step.op, 0));
                     *stage = (step.op, stage.1 + bytes);
                 }
                 _ => {}
@@ -63,8 +67,10 @@ pub(crate) fn unequal(scripts: &[Script], pipes: &mut BTreeMap<u32, (OpId, u64)>
         if !fills(script) {
             continue;
         }
-        for ((pipe, _), (acquire, bytes)) in stages {
-            let (other, expected) = *pipes.entry(pipe).or_insert((acquire, bytes));
+        for ((pipe, team, _), (acquire, bytes)) in stages {
+            let together = protocol.pipes[pipe as usize].fillers > 1;
+            let first = pipes.entry((pipe, together.then_some(team)));
+            let (other, expected) = *first.or_insert((acquire, bytes));
             if bytes != expected && unequal.is_none() {
                 unequal = Some(Kind::Unequal { pipe, acquire, bytes, other, expected });
             }
@@ -141,9 +147,11 @@ struct Agent {
 /// A stage of a pipe between two fills: number `n` of the endless count.
 #[derive(Default, Clone)]
 struct Stage {
-    /// The operation that acquired it, with its team and the time; `None` before.
+    /// The operation that acquired it first, with its team and the time; `None` before.
     acquired: Option<(OpId, Team, Epoch)>,
-    /// The number of copies that fill it, over all blocks that send, and the number of those issued so far.
+    /// The teams that acquired it.
+    fillers: BTreeSet<Team>,
+    /// The number of copies and publications that fill it, over all blocks that send, and the number of those issued so far.
     expected: u32,
     issued: u32,
     filled: Option<Knowledge>,
@@ -251,10 +259,13 @@ impl<'a> Machine<'a> {
         machine
     }
 
-    /// Counts the copies into each stage.
+    /// Counts the copies into each stage and its publications.
     fn expect_copies(&mut self) {
         for script in self.scripts {
             for step in &script.steps {
+                if let StepKind::Publish { pipe, n } = step.kind {
+                    self.pipes[script.block as usize][pipe as usize].stage(n).expected += 1;
+                }
                 let StepKind::Fill { pipe, n, multicast, .. } = &step.kind else { continue };
                 let axes = multicast.iter().map(|cast| cast.axis).collect();
                 for block in self.targets(script.block, &axes) {

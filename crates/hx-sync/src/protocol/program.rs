@@ -25,6 +25,8 @@ pub struct Pipe {
     pub stages: u32,
     /// The number of groups of a block that give back each stage.
     pub readers: u32,
+    /// The number of scopes of a block that fill each stage together.
+    pub fillers: u32,
 }
 
 /// An order among the groups of a role with [`Role::each`]: round robin, from its first group on.
@@ -129,7 +131,9 @@ pub enum Identity {
 pub enum Act {
     /// Waits until the readers gave back the next stage. Defines the number of the stage.
     Acquire { pipe: u32, var: Option<Symbol> },
-    /// Waits until the copies into the next stage arrived. Defines the number of the stage.
+    /// Hands on the stage acquired last: the groups of the scope have written their part of it.
+    Publish { pipe: u32 },
+    /// Waits until the copies into the next stage arrived and its scopes published it. Defines the number of the stage.
     Wait { pipe: u32, var: Option<Symbol> },
     /// Gives back all stages that the scope waited for and has not given back, but the newest `keep`.
     Release { pipe: u32, keep: u32 },
@@ -280,6 +284,7 @@ impl Act {
             Act::Fill { into: place, .. } | Act::Store { from: place } => place.iter().collect(),
             Act::Multiply(operands) => operands.shared.iter().collect(),
             Act::Acquire { .. }
+            | Act::Publish { .. }
             | Act::Wait { .. }
             | Act::Release { .. }
             | Act::Skip { .. }
@@ -300,6 +305,7 @@ impl Act {
     fn counts(&self) -> bool {
         match self {
             Act::Acquire { .. }
+            | Act::Publish { .. }
             | Act::Wait { .. }
             | Act::Release { .. }
             | Act::Skip { .. }

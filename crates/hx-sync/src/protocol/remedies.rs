@@ -92,6 +92,10 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
                 let moved = |after| Fix { at: FixAt::Move { op: *release, after }, with: Vec::new() };
                 uses.into_iter().rev().map(moved).collect()
             }
+            Cause::AfterPublish(publish) => {
+                let written = if earlier.write { earlier.op } else { later.op };
+                vec![Fix { at: FixAt::Move { op: *publish, after: written }, with: Vec::new() }]
+            }
             Cause::Store => {
                 let (before, after) = (FixAt::Before(later.op), FixAt::After(earlier.op));
                 let waits = |act: &Act| matches!(act, Act::WaitStores { .. });
@@ -125,6 +129,7 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
         },
         Kind::Slip { .. }
         | Kind::Crowded { .. }
+        | Kind::Doubled { .. }
         | Kind::Repassed { .. }
         | Kind::Unequal { .. }
         | Kind::Divided { .. }

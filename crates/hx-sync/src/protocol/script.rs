@@ -46,6 +46,7 @@ pub(crate) struct Team {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StepKind {
     Acquire { pipe: u32, n: u32 },
+    Publish { pipe: u32, n: u32 },
     Wait { pipe: u32, n: u32 },
     Release { pipe: u32, n: u32 },
     Fill { pipe: u32, n: u32, into: Option<Span>, bytes: u64, multicast: Option<Cast> },

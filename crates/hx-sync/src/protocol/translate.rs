@@ -50,7 +50,8 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
     let pipe = |at: usize| {
         let pipe = &tile.pipes[at];
         let readers = pipe.readers.unwrap_or_else(|| translator.readers(PipeId(at as u32)));
-        Pipe { name: pipe.name.clone(), stages: pipe.stages.max(1), readers }
+        let fillers = tile.fillers_of_stage(PipeId(at as u32));
+        Pipe { name: pipe.name.clone(), stages: pipe.stages.max(1), readers, fillers }
     };
     let protocol = Protocol {
         pipes: (0..tile.pipes.len()).map(pipe).collect(),
@@ -108,6 +109,7 @@ fn flags(body: &[TileStmt]) -> Vec<(OpId, TensorId)> {
 fn act_of(op: &SyncOp) -> Option<Act> {
     match op {
         SyncOp::Acquire { pipe, var } => Some(Act::Acquire { pipe: pipe.0, var: Some(var.clone()) }),
+        SyncOp::Publish { pipe } => Some(Act::Publish { pipe: pipe.0 }),
         SyncOp::WaitStage { pipe, var } => Some(Act::Wait { pipe: pipe.0, var: Some(var.clone()) }),
         SyncOp::Release { pipe, keep } => Some(Act::Release { pipe: pipe.0, keep: *keep }),
         SyncOp::Skip { pipe, count } => Some(Act::Skip { pipe: pipe.0, count: count.clone() }),

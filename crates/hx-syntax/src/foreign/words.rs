@@ -24,7 +24,7 @@ const HEADER: &str = "how many there are is said in the kernel's header: `grid [
 
 const ORDER: &str = "`gemm_async` orders its operands by itself";
 const ACQUIRE: &str = "a producer writes `let s = pipe.acquire();` and copies with `signal: pipe`";
-const SIGNAL: &str = "copies with `signal: pipe` complete a stage by themselves";
+const SIGNAL: &str = "copies with `signal: pipe` complete a stage by themselves, and `pipe.publish();` hands on what the threads of the role wrote";
 const WAIT: &str = "a consumer writes `let s = pipe.wait();`";
 const RELEASE: &str = "a consumer gives a stage back by `pipe.release();`";
 const REGISTERS: &str = "the registers of a role stand in its header: `producer registers 40 { … }`";

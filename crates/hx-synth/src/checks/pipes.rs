@@ -17,7 +17,10 @@ pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
     let ops = program.ops(1.0);
     let of_pipe = |kind: &OpKind| {
         if let OpKind::Sync(
-            SyncOp::Acquire { pipe, .. } | SyncOp::WaitStage { pipe, .. } | SyncOp::Skip { pipe, .. },
+            SyncOp::Acquire { pipe, .. }
+            | SyncOp::Publish { pipe }
+            | SyncOp::WaitStage { pipe, .. }
+            | SyncOp::Skip { pipe, .. },
         ) = kind
         {
             Some(*pipe)

@@ -347,7 +347,7 @@ impl Recorder<'_> {
             SyncOp::Scope => cost::barrier(target, threads),
             SyncOp::Acquire { .. } => target.costs().stage_wait + target.costs().stage_arrive,
             SyncOp::WaitStage { .. } => target.costs().stage_wait,
-            SyncOp::Release { .. } => target.costs().stage_arrive,
+            SyncOp::Publish { .. } | SyncOp::Release { .. } => target.costs().stage_arrive,
             // The hand-over of a turn is counted where the turn ends.
             SyncOp::Take { .. }
             | SyncOp::Pass { .. }

@@ -457,6 +457,7 @@ impl<'p> Lowering<'p> {
             SyncOp::Wait { groups } => Ok(vec![Stmt::Leaf(Leaf::Wait { groups: *groups })]),
             SyncOp::GemmWait { leave } => self.wait_products(op, *leave),
             SyncOp::Acquire { pipe, var } => self.acquire(op, *pipe, var),
+            SyncOp::Publish { pipe } => self.publish(op, *pipe),
             SyncOp::WaitStage { pipe, var } => self.wait_stage(op, *pipe, var),
             SyncOp::Release { pipe, .. } => self.release(op, *pipe),
             SyncOp::Skip { pipe, count } => Ok(self.skip(op, *pipe, count)),

@@ -8,10 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 
-use hx_tile::{
-    BARRIER_BYTES, Base, Op, OpId, OpKind, PipeId, ScopeId, Solution, SyncOp, TensorId, TileProgram,
-    stages_held,
-};
+use hx_tile::{BARRIER_BYTES, Op, OpId, OpKind, PipeId, ScopeId, Solution, SyncOp, TileProgram, stages_held};
 
 use super::signal::{self, Fills, barrier_of};
 use super::waiters::waiters;
@@ -35,7 +32,7 @@ pub(super) fn barriers(program: &TileProgram, solution: &Solution) -> Vec<Barrie
         let blocks = axes.get(&id).map_or(1, |axes| cluster::senders(program, axes));
         for kind in [BarrierKind::Full, BarrierKind::Empty] {
             let count = match kind {
-                BarrierKind::Full => fills.get(&id).map_or(1, Fills::arrivals),
+                BarrierKind::Full => signal::arrivals(program, &fills, id).unwrap_or(1),
                 BarrierKind::Empty => readers(program, id) * blocks,
             };
             let (name, origin) = (pipe.name.clone(), pipe.origin);
@@ -67,7 +64,7 @@ fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
 /// Returns the threads that arrive for a release. A group reads a matrix operand by descriptor as a whole, so one of its
 /// threads arrives for all. After other reads each warp synchronizes, and one of its threads arrives for the warp.
 fn released_by(program: &TileProgram, pipe: PipeId) -> Arrivals {
-    let guarded = guarded(program, pipe);
+    let guarded = program.guarded(pipe);
     let reads = |op: &Op| {
         guarded.iter().any(|tensor| op.kind.description().shared(*tensor).any(|access| access.mode.reads()))
     };
@@ -82,18 +79,6 @@ fn released_by(program: &TileProgram, pipe: PipeId) -> Arrivals {
     } else {
         Arrivals::Warps
     }
-}
-
-/// Returns the shared tensors that the copies of a pipeline fill.
-fn guarded(program: &TileProgram, pipe: PipeId) -> BTreeSet<TensorId> {
-    let filled = |op: &Op| {
-        let OpKind::CopyAsync { dst, signal, .. } = &op.kind else { return None };
-        match dst.base {
-            Base::Shared(tensor) => (*signal == Some(pipe)).then_some(tensor),
-            Base::Global(_) | Base::Register(_) => None,
-        }
-    };
-    program.ops(1.0).into_iter().filter_map(|(op, _)| filled(op)).collect()
 }
 
 /// The side of a pipeline on which a scope moves along the ring.
@@ -140,9 +125,9 @@ impl Give {
 /// Facts about the whole program that the lowering of pipelines needs.
 #[derive(Debug, Default)]
 pub(super) struct Pipes {
-    /// The arrivals that fill the stages of each pipeline.
-    pub(super) fills: BTreeMap<PipeId, Fills>,
-    /// The stage that each copy fills: the local that its acquisition defines.
+    /// The arrivals that fill the stages of each pipeline, by the scope that makes them.
+    pub(super) fills: BTreeMap<(PipeId, ScopeId), Fills>,
+    /// The stage that each copy fills and that each publication hands on: the local that its acquisition defines.
     pub(super) stages: BTreeMap<OpId, Symbol>,
     /// The axes of the cluster along which blocks share copies of each pipeline.
     pub(super) axes: BTreeMap<PipeId, BTreeSet<u8>>,

@@ -1,16 +1,17 @@
-//! Lowers the signals of copies to the barrier of the stage that they fill.
+//! Lowers the signals of copies to the barrier of the stage that they fill, and the publications of stages that threads write.
 //!
 //! A bulk copy subtracts its bytes from those that the phase waits for, and one thread arrives and announces these bytes before
-//! the copies. For other copies, each thread arrives when its copies are complete. A pipeline may have copies of both kinds,
-//! also in different stages. The count of the barrier is the same for all stages, so each stage then has the arrivals of both
-//! kinds.
+//! the copies. For other copies, each thread arrives when its copies are complete. If the threads of a scope publish a stage, each
+//! warp arrives. A pipeline may have arrivals of all kinds, also in different stages. The count of the barrier is the same for all
+//! stages, so each stage then has the arrivals of all kinds. Scopes that fill each stage together make their arrivals side by side;
+//! if they fill stages in turns, each scope makes as many arrivals as any other.
 
 use std::collections::BTreeMap;
 
 use hx_index::{Expr, Symbol};
 use hx_tile::{
-    Base, Control as TileControl, Leaf as TileLeaf, Op, OpId, OpKind, PipeId, Solution, Stmt as TileStmt,
-    SyncOp, TileProgram,
+    Base, Control as TileControl, Leaf as TileLeaf, Op, OpId, OpKind, PipeId, ScopeId, Solution,
+    Stmt as TileStmt, SyncOp, TileProgram,
 };
 
 use super::waiters::{self, is_in_boxes};
@@ -25,40 +26,75 @@ pub(super) fn barrier_of(pipe: PipeId, kind: BarrierKind) -> u32 {
     }
 }
 
-/// The arrivals that fill a stage of a pipeline.
+/// The arrivals with which a scope, or each group of a scope of groups, fills a stage of a pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Fills {
     /// Whether some copies are bulk copies, for which one thread arrives.
     in_boxes: bool,
     /// The arrivals of threads; 0 if no thread copies.
     threads: u32,
+    /// The arrivals of warps that publish the stage.
+    published: u32,
     /// The arrivals of warps that may make no copy; see [`super::waiters`].
     warps: u32,
 }
 
 impl Fills {
     /// Returns the number of arrivals that fill a stage.
-    pub(super) fn arrivals(&self) -> u32 {
-        u32::from(self.in_boxes) + self.threads + self.warps
+    fn arrivals(&self) -> u32 {
+        u32::from(self.in_boxes) + self.threads + self.published + self.warps
+    }
+
+    /// Returns the arrivals of a scope that fills stages in turns with others which make these arrivals, too.
+    fn or(self, other: Fills) -> Fills {
+        Fills {
+            in_boxes: self.in_boxes || other.in_boxes,
+            threads: self.threads.max(other.threads),
+            published: self.published.max(other.published),
+            warps: self.warps.max(other.warps),
+        }
     }
 }
 
-/// Returns the arrivals that fill the stages of each pipeline.
-pub(super) fn fills(program: &TileProgram, solution: &Solution) -> BTreeMap<PipeId, Fills> {
-    let mut out: BTreeMap<PipeId, Fills> = BTreeMap::new();
+/// Returns the arrivals that fill the stages of each pipeline, by the scope that makes them.
+pub(super) fn fills(program: &TileProgram, solution: &Solution) -> BTreeMap<(PipeId, ScopeId), Fills> {
+    let mut out: BTreeMap<(PipeId, ScopeId), Fills> = BTreeMap::new();
     for (op, _) in program.ops(1.0) {
-        let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind else { continue };
-        let fills = out.entry(pipe).or_default();
-        if is_in_boxes(solution, op.id) {
-            fills.in_boxes = true;
-        } else {
-            fills.threads = waiters::copying(program, pipe);
+        if let OpKind::CopyAsync { signal: Some(pipe), .. } = op.kind {
+            let fills = out.entry((pipe, op.scope)).or_default();
+            if is_in_boxes(solution, op.id) {
+                fills.in_boxes = true;
+            } else {
+                fills.threads = waiters::copying(program, pipe, op.scope);
+            }
+        } else if let OpKind::Sync(SyncOp::Publish { pipe }) = op.kind {
+            let published = waiters::publishing(program, solution, pipe, op.scope);
+            out.entry((pipe, op.scope)).or_default().published = published;
         }
     }
-    for (pipe, fills) in &mut out {
-        fills.warps = waiters::arrivals(program, solution, *pipe);
+    for ((pipe, scope), fills) in &mut out {
+        fills.warps = waiters::arrivals(program, solution, *pipe, *scope);
+    }
+    for pipe in program.pipe_ids().filter(|pipe| program.fillers_of_stage(*pipe) == 1) {
+        let of_pipe = || out.iter().filter(|((of, _), _)| *of == pipe);
+        let all = of_pipe().fold(Fills::default(), |all, (_, fills)| all.or(*fills));
+        out.iter_mut().filter(|((of, _), _)| *of == pipe).for_each(|(_, fills)| *fills = all);
     }
     out
+}
+
+/// Returns the number of arrivals that fill each stage of a pipeline; `None` if nothing fills its stages.
+pub(super) fn arrivals(
+    program: &TileProgram,
+    fills: &BTreeMap<(PipeId, ScopeId), Fills>,
+    pipe: PipeId,
+) -> Option<u32> {
+    let own = || fills.iter().filter(|((of, _), _)| *of == pipe);
+    let (_, first) = own().next()?;
+    Some(match program.fillers_of_stage(pipe) {
+        1 => first.arrivals(),
+        _ => own().map(|((_, scope), fills)| program.scope(*scope).groups * fills.arrivals()).sum(),
+    })
 }
 
 /// Returns the barrier that a copy signals; `None` if it signals none.
@@ -67,8 +103,8 @@ pub(super) fn barrier_of_copy(op: &Op) -> Option<u32> {
     signal.map(|pipe| barrier_of(pipe, BarrierKind::Full))
 }
 
-/// Returns the stage that each signalling copy fills: the local that the last acquisition before it defines, in its body or in
-/// an enclosing one.
+/// Returns the stage that each signalling copy fills and that each publication hands on: the local that the last acquisition before
+/// it defines, in its body or in an enclosing one.
 pub(super) fn stages(program: &TileProgram) -> BTreeMap<OpId, Symbol> {
     let mut out = BTreeMap::new();
     let _ = stages_in(&program.body, &BTreeMap::new(), &mut out);
@@ -87,7 +123,8 @@ fn stages_in(
         if let TileStmt::Leaf(TileLeaf::Op(op)) = stmt {
             if let OpKind::Sync(SyncOp::Acquire { pipe, var }) = &op.kind {
                 open.insert(*pipe, var.clone());
-            } else if let OpKind::CopyAsync { signal: Some(pipe), .. } = &op.kind
+            } else if let OpKind::CopyAsync { signal: Some(pipe), .. }
+            | OpKind::Sync(SyncOp::Publish { pipe }) = &op.kind
                 && let Some(var) = open.get(pipe)
             {
                 out.insert(op.id, var.clone());
@@ -129,6 +166,18 @@ impl Lowering<'_> {
         Ok((barrier_of(*pipe, BarrierKind::Full), self.index_of(*pipe, var)))
     }
 
+    /// Lowers `publish`: each warp arrives at the barrier of the stage that its scope acquired last.
+    pub(super) fn publish(&self, op: &Op, pipe: PipeId) -> Result<Body, LowerError> {
+        let Some(var) = self.pipes.stages.get(&op.id) else {
+            return Err(self.error(op, "no stage is acquired where it is published"));
+        };
+        let (barrier, index) = (barrier_of(pipe, BarrierKind::Full), self.index_of(pipe, var));
+        let fills = self.pipes.fills.get(&(pipe, op.scope)).copied().unwrap_or_default();
+        let times = fills.published / waiters::warps(self.program, self.solution, op.scope);
+        let arrive = Stmt::Leaf(Leaf::Arrive { barrier, index, by: Arrivals::Warps, blocks: Vec::new() });
+        Ok(vec![arrive; times as usize])
+    }
+
     /// Returns the signals of the stages that a body acquires, by the position of the statement next to them.
     pub(super) fn signals(&self, stmts: &[TileStmt]) -> Result<BTreeMap<usize, Signals>, LowerError> {
         let mut stages: Vec<Stage> = Vec::new();
@@ -141,7 +190,10 @@ impl Lowering<'_> {
                 stages.push(Stage { pipe: *pipe, var: var.clone(), bytes: 0, copies: None });
             }
             for stage in &mut stages {
-                let fills = |op: &&Op| self.pipes.stages.get(&op.id) == Some(&stage.var);
+                let fills = |op: &&Op| {
+                    self.pipes.stages.get(&op.id) == Some(&stage.var)
+                        && matches!(op.kind, OpKind::CopyAsync { .. })
+                };
                 let copies: Vec<&Op> = stmt.ops().filter(fills).collect();
                 let (Some(first), Some(last)) = (copies.first(), copies.last()) else { continue };
                 stage.bytes += self.bytes(stmt, &stage.var)?;
@@ -153,7 +205,8 @@ impl Lowering<'_> {
         for Stage { pipe, var, bytes, copies } in stages {
             let Some([first, last]) = copies else { continue };
             let (barrier, index) = (barrier_of(pipe, BarrierKind::Full), self.index_of(pipe, &var));
-            let Fills { in_boxes, threads, warps } = self.pipes.fills.get(&pipe).copied().unwrap_or_default();
+            let fills = self.pipes.fills.get(&(pipe, first.1.scope)).copied();
+            let Fills { in_boxes, threads, warps, .. } = fills.unwrap_or_default();
             let name = &self.program.pipe(pipe).name;
             if warps > 0 {
                 let (index, by) = (index.clone(), Arrivals::Warps);

@@ -3,7 +3,7 @@
 //! A wait compares the parity of a phase, and each warp of a scope goes on by itself. If one thread makes the copies, a late
 //! warp may reach its wait after the stage was filled and given back. It then waits for the next release, which may never come.
 //!
-//! - A stage that needs every warp excludes this: the threads copy into it, or the scope also reads and releases it.
+//! - A stage that needs every warp excludes this: the threads copy into it or publish it, or the scope also reads and releases it.
 //! - Other warps that access no memory do not wait. A role of such warps alone runs in its first warp.
 //! - All other warps wait, and then arrive at the barrier of the full stage.
 
@@ -39,7 +39,7 @@ fn is_of_one(stmt: &TileStmt) -> bool {
 
 /// Returns the warps of a scope that wait for a free stage of a pipeline.
 pub(super) fn waiters(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: PipeId) -> Waiters {
-    let may = may_go_on(program, solution, scope) && arrivals(program, solution, pipe) == 0;
+    let may = may_go_on(program, solution, scope) && arrivals(program, solution, pipe, scope) == 0;
     if may { Waiters::First } else { Waiters::All }
 }
 
@@ -56,10 +56,11 @@ pub(super) fn warps(program: &TileProgram, solution: &Solution, scope: ScopeId) 
     }
 }
 
-/// Returns the number of arrivals by which warps announce that they have passed their wait; 0 if no warp needs to. Every scope
-/// that fills a stage makes this many: with 8 arrivals, each of 4 warps arrives twice.
-pub(super) fn arrivals(program: &TileProgram, solution: &Solution, pipe: PipeId) -> u32 {
-    let scopes = filling(program, pipe);
+/// Returns the number of arrivals by which the warps of a scope that fills stages of a pipeline announce that they have passed their
+/// wait; 0 if no warp needs to. If scopes fill the stages in turns, each makes this many: with 8 arrivals, each of 4 warps arrives
+/// twice.
+pub(super) fn arrivals(program: &TileProgram, solution: &Solution, pipe: PipeId, scope: ScopeId) -> u32 {
+    let scopes = alike(program, pipe, scope);
     let may_be_late = |scope: &ScopeId| {
         !may_go_on(program, solution, *scope) && !needs_each(program, solution, *scope, pipe)
     };
@@ -83,20 +84,29 @@ fn needs_each(program: &TileProgram, solution: &Solution, scope: ScopeId, pipe: 
     let reads = |sync: &SyncOp| matches!(sync, SyncOp::WaitStage { pipe: own, .. } if *own == pipe);
     // Under `readers: 1`, a group may read some stages and fill others.
     let reads_all = program.pipe(pipe).readers.is_none() && scopes(program, reads).contains(&scope);
-    is_one || threads_copy(program, solution, pipe) || reads_all
+    is_one || threads_fill(program, solution, pipe, scope) || reads_all
 }
 
-/// Returns the number of arrivals of threads at a stage of a pipeline into which threads copy. Every scope that fills a stage
-/// makes this many: with 256 arrivals, each of 128 threads arrives twice.
-pub(super) fn copying(program: &TileProgram, pipe: PipeId) -> u32 {
-    let scopes = filling(program, pipe);
+/// Returns the number of arrivals of the threads of a scope at a stage of a pipeline into which threads copy. If scopes fill the
+/// stages in turns, each makes this many: with 256 arrivals, each of 128 threads arrives twice.
+pub(super) fn copying(program: &TileProgram, pipe: PipeId, scope: ScopeId) -> u32 {
+    let scopes = alike(program, pipe, scope);
     let each = scopes.iter().map(|scope| i64::from(program.scope(*scope).threads));
     each.fold(1, common) as u32
 }
 
-/// Returns the scopes that fill stages of a pipeline.
-fn filling(program: &TileProgram, pipe: PipeId) -> BTreeSet<ScopeId> {
-    scopes(program, |sync| matches!(sync, SyncOp::Acquire { pipe: own, .. } if *own == pipe))
+/// Returns the number of arrivals of the warps of a scope that publishes stages of a pipeline. If scopes fill the stages in turns,
+/// each makes this many.
+pub(super) fn publishing(program: &TileProgram, solution: &Solution, pipe: PipeId, scope: ScopeId) -> u32 {
+    let scopes = alike(program, pipe, scope);
+    let each = scopes.iter().map(|scope| i64::from(warps(program, solution, *scope)));
+    each.fold(1, common) as u32
+}
+
+/// Returns the scopes that make the same arrivals at each stage as one that fills stages of a pipeline: all that fill stages in turns
+/// with it, or itself.
+fn alike(program: &TileProgram, pipe: PipeId, scope: ScopeId) -> BTreeSet<ScopeId> {
+    if program.fillers_of_stage(pipe) == 1 { program.fillers(pipe) } else { BTreeSet::from([scope]) }
 }
 
 /// Returns the least common multiple.
@@ -109,13 +119,15 @@ pub(super) fn is_in_boxes(solution: &Solution, op: OpId) -> bool {
     matches!(solution.choices.get(&op), Some(Choice::Bulk(_)))
 }
 
-/// Reports whether threads copy into the stages of a pipeline. Then all threads of each scope that fills one arrive.
-fn threads_copy(program: &TileProgram, solution: &Solution, pipe: PipeId) -> bool {
-    let copies = |op: &Op| {
-        matches!(op.kind, OpKind::CopyAsync { signal: Some(own), .. } if own == pipe)
-            && !is_in_boxes(solution, op.id)
+/// Reports whether all warps of a scope arrive at each stage of a pipeline that it fills: threads copy into the stages or publish
+/// them, of this scope or of one that fills stages in turns with it.
+fn threads_fill(program: &TileProgram, solution: &Solution, pipe: PipeId, scope: ScopeId) -> bool {
+    let scopes = alike(program, pipe, scope);
+    let arrives = |op: &Op| {
+        matches!(op.kind, OpKind::CopyAsync { signal: Some(own), .. } if own == pipe && !is_in_boxes(solution, op.id))
+            || matches!(op.kind, OpKind::Sync(SyncOp::Publish { pipe: own }) if own == pipe)
     };
-    program.ops(1.0).into_iter().any(|(op, _)| copies(op))
+    program.ops(1.0).into_iter().any(|(op, _)| scopes.contains(&op.scope) && arrives(op))
 }
 
 /// Reports whether the threads of a scope access no memory that another thread writes: they make bulk copies and synchronize.
@@ -125,9 +137,9 @@ fn only_copies(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bo
         let within = || stmt.bodies().all(|body| body.iter().all(|stmt| is_plain(program, solution, stmt)));
         match stmt {
             TileStmt::Leaf(TileLeaf::Op(op)) => {
-                let fills = |pipe: PipeId| !threads_copy(program, solution, pipe);
+                let fills = |pipe: PipeId| !threads_fill(program, solution, pipe, op.scope);
                 matches!(op.kind, OpKind::CopyAsync { signal: Some(pipe), .. } if fills(pipe))
-                    || matches!(op.kind, OpKind::Sync(_))
+                    || matches!(&op.kind, OpKind::Sync(sync) if !matches!(sync, SyncOp::Publish { .. }))
             }
             TileStmt::Leaf(TileLeaf::LoadScalar { src, .. }) => match src.base {
                 Base::Global(param) => program.tensor_param(param).is_some_and(|param| !param.mutable),

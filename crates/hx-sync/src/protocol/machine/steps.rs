@@ -10,6 +10,15 @@ use super::super::script::{Cast, Script, Span, Step, StepKind, Team};
 use super::super::{Cause, Kind, RaceAccess, Role};
 use super::{BarrierState, Machine, Product, Queue};
 
+/// The stage `n` of a pipe that an access fills.
+#[derive(Clone, Copy)]
+struct Filled {
+    pipe: u32,
+    n: u32,
+    /// The operation that published the stage before the access; `None` if the access comes first.
+    published: Option<OpId>,
+}
+
 impl Machine<'_> {
     /// Makes the next step of an agent. Returns false if the agent has to wait, or is at its end.
     pub(super) fn step(&mut self, agent: usize) -> bool {
@@ -42,6 +51,7 @@ impl Machine<'_> {
             StepKind::Fill { pipe, n, into, multicast, .. } => {
                 self.fill(agent, op, team, (*pipe, *n), into.as_ref(), multicast.as_ref());
             }
+            StepKind::Publish { pipe, n } => self.hand_on(agent, (*pipe, *n)),
             StepKind::Copy(into) => {
                 let time = self.agents[agent].issued[Queue::Copies as usize];
                 let epoch = Epoch { component: self.components.queue(Queue::Copies, agent), time };
@@ -180,8 +190,13 @@ impl Machine<'_> {
             }
         }
         let at = self.now(agent);
+        let most = self.protocol.pipes[pipe as usize].fillers as usize;
         let stage = self.pipes[block][pipe as usize].stage(n);
-        stage.acquired = stage.acquired.or(Some((op, team, at)));
+        let first = *stage.acquired.get_or_insert((op, team, at));
+        stage.fillers.insert(team);
+        if stage.fillers.len() > most {
+            self.faults.push(Kind::Doubled { acquire: op, pipe, other: first.0 });
+        }
         self.slips(overtaken, pipe, op);
         true
     }
@@ -194,10 +209,11 @@ impl Machine<'_> {
 
     fn wait(&mut self, agent: usize, op: OpId, (pipe, n): (u32, u32)) -> bool {
         let block = self.agents[agent].block;
+        let fillers = self.protocol.pipes[pipe as usize].fillers as usize;
         let state = &mut self.pipes[block as usize][pipe as usize];
         let stages = state.stages;
         let stage = state.stage(n);
-        if stage.expected == 0 || stage.issued < stage.expected {
+        if stage.expected == 0 || stage.issued < stage.expected || stage.fillers.len() < fillers {
             return false;
         }
         let filled = stage.filled.clone();
@@ -284,6 +300,19 @@ impl Machine<'_> {
         self.woke = true;
     }
 
+    /// Publishes a stage: its readers learn of everything that the agent did before.
+    fn hand_on(&mut self, agent: usize, (pipe, n): (u32, u32)) {
+        let told = self.publish(agent);
+        let block = self.agents[agent].block as usize;
+        let stage = self.pipes[block][pipe as usize].stage(n);
+        stage.issued += 1;
+        match &mut stage.filled {
+            Some(filled) => filled.join(&told),
+            None => stage.filled = Some(told),
+        }
+        self.woke = true;
+    }
+
     /// Reports whether the same copy reads other coordinates in a block with a lower number that shares it.
     fn reads_another_tile(&self, sender: u32, op: OpId, stage: (u32, u32), cast: &Cast) -> bool {
         let sharing = self.targets(sender, &BTreeSet::from([cast.axis]));
@@ -342,23 +371,28 @@ impl Machine<'_> {
             let (product, later, tensor) = (old.op, new.op, new.span.tensor);
             return Kind::InFlight { product, later, tensor, write: true, release: false };
         }
+        let [old_fill, new_fill] =
+            [(old, new), (new, old)].map(|(access, other)| self.fill_of(access, other.team));
         let cause = match (old.by, new.by) {
-            (By::Store, _) => Cause::Store,
-            (_, By::Store) => Cause::NoBarrier,
             (By::Fill { .. }, By::Fill { .. }) => Cause::BeforeRelease,
             (By::Copies, _) if !self.agents[old.agent].own.knows(old.epoch) => Cause::Copy,
-            (By::Product, By::Threads | By::Atomic | By::Copies) => Cause::Product,
-            (_, By::Fill { .. }) => self.cause(old, new),
-            (By::Fill { .. }, _) => self.cause(new, old),
-            (By::Threads | By::Atomic | By::Copies | By::Product, _) => Cause::NoBarrier,
+            _ => match (&old_fill, &new_fill) {
+                (Some(Filled { published: Some(_), .. }), _) => self.too_late(old_fill, new),
+                (_, Some(Filled { published: Some(_), .. })) => self.too_late(new_fill, old),
+                _ if old.by == By::Store => Cause::Store,
+                _ if new.by == By::Store => Cause::NoBarrier,
+                (Some(_), Some(_)) => Cause::BeforeRelease,
+                (None, Some(fill)) => self.cause(old, fill),
+                (Some(fill), None) => self.cause(new, fill),
+                (None, None) if old.by == By::Product && new.by.is_spread() => Cause::Product,
+                (None, None) => Cause::NoBarrier,
+            },
         };
-        let pipe = [old.by, new.by].into_iter().find_map(|by| match by {
-            By::Fill { pipe, .. } => Some(pipe),
-            By::Threads | By::Atomic | By::Copies | By::Product | By::Store => None,
-        });
+        let fill = old_fill.or(new_fill);
+        let pipe = fill.map(|fill| fill.pipe);
         let race_access = |access: &Access| RaceAccess { op: access.op, write: access.write };
         // A fill that the machine ran after a read may come before it as well.
-        let swapped = cause == Cause::BeforeWait && matches!(new.by, By::Fill { .. });
+        let swapped = cause == Cause::BeforeWait && new_fill.is_some();
         let (earlier, later) = if swapped { (new, old) } else { (old, new) };
         Kind::Race {
             tensor: new.span.tensor,
@@ -369,9 +403,45 @@ impl Machine<'_> {
         }
     }
 
+    /// Returns the stage that an access fills: that of a copy, or that of a write of threads between the acquisition of a stage and the
+    /// next one, if they publish the stage and `other` is another scope. `None` if it fills none.
+    fn fill_of(&self, access: &Access, other: Team) -> Option<Filled> {
+        match access.by {
+            By::Fill { pipe, n } => return Some(Filled { pipe, n, published: None }),
+            By::Threads | By::Copies if access.write && access.team != other => {}
+            By::Threads | By::Atomic | By::Copies | By::Product | By::Store => return None,
+        }
+        let (before, after) = self.scripts[access.agent].steps.split_at(access.step);
+        let acquired = before.iter().rev().find_map(|step| match step.kind {
+            StepKind::Acquire { pipe, n } => Some((pipe, n)),
+            _ => None,
+        });
+        let (pipe, n) = acquired?;
+        let publishes = |step: &&Step| step.kind == StepKind::Publish { pipe, n };
+        let published = before.iter().rev().find(publishes).map(|step| step.op);
+        let is_published = published.is_some() || after.iter().any(|step| publishes(&step));
+        is_published.then_some(Filled { pipe, n, published })
+    }
+
+    /// Finds out why a use of a stage and a write behind the publication of one are not ordered: the write is too late for that stage,
+    /// or it comes before the acquisition of the next one.
+    fn too_late(&self, write: Option<Filled>, used: &Access) -> Cause {
+        let Some(Filled { pipe, n, published: Some(publish) }) = write else { return Cause::NoBarrier };
+        let stages = self.pipes[self.agents[used.agent].block as usize][pipe as usize].stages;
+        let waited =
+            self.scripts[used.agent].steps[..used.step].iter().rev().find_map(|step| match step.kind {
+                StepKind::Wait { pipe: of, n } if of == pipe => Some(n),
+                _ => None,
+            });
+        match waited {
+            Some(waited) if waited % stages != n % stages => Cause::BeforeRelease,
+            _ => Cause::AfterPublish(publish),
+        }
+    }
+
     /// Finds out why a use of a stage and a fill of the stage are not ordered.
-    fn cause(&self, used: &Access, fill: &Access) -> Cause {
-        let By::Fill { pipe, n } = fill.by else { return Cause::NoBarrier };
+    fn cause(&self, used: &Access, fill: &Filled) -> Cause {
+        let Filled { pipe, n, .. } = *fill;
         let stages = self.pipes[self.agents[used.agent].block as usize][pipe as usize].stages;
         let is_stage = |of: u32, number: u32| of == pipe && number % stages == n % stages;
         let before = &self.scripts[used.agent].steps[..used.step];

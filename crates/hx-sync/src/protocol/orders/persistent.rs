@@ -162,6 +162,10 @@ impl Effect {
                 let slot = n % ring.stages;
                 effect.counts.extend(told.map(|b| (Count::Given(*b, *pipe as usize, slot), Change::Add)));
             }
+            StepKind::Publish { pipe, n } => {
+                let (pipe, slot) = (*pipe as usize, n % table.ring(block, *pipe as usize).stages);
+                effect.counts.push((Count::Filling(block, pipe, slot), Change::Add));
+            }
             StepKind::Fill { pipe, n, into, multicast, .. } => {
                 let axes = multicast.iter().map(|cast| cast.axis).collect();
                 for other in reached(table.scripts, block, &axes) {
@@ -393,6 +397,10 @@ impl<'a> Ahead<'a> {
                 for other in &ring.told {
                     self.slots[*other][*pipe as usize][(n % ring.stages) as usize].given += 1;
                 }
+            }
+            StepKind::Publish { pipe, n } => {
+                let slot = n % table.ring(block, *pipe as usize).stages;
+                self.slots[block][*pipe as usize][slot as usize].issued += 1;
             }
             StepKind::Fill { pipe, n, multicast, .. } => {
                 let axes = multicast.iter().map(|cast| cast.axis).collect();

@@ -253,6 +253,10 @@ impl State {
                     self.slots[*other][*pipe as usize][(n % ring.stages) as usize].given += 1;
                 }
             }
+            StepKind::Publish { pipe, n } => {
+                let stages = table.pipes[block][*pipe as usize].stages;
+                self.slots[block][*pipe as usize][(n % stages) as usize].issued += 1;
+            }
             StepKind::Fill { pipe, n, into, multicast, .. } => {
                 let axes = multicast.iter().map(|cast| cast.axis).collect();
                 for other in reached(table.scripts, block, &axes) {

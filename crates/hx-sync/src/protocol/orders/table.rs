@@ -4,8 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_tile::{OpId, TensorId};
 
+use super::super::Pipe;
 use super::super::script::{Script, Span, Step, StepKind, Team};
 use super::Protocol;
+
+/// More groups than a block has.
+const NEVER: u32 = u32::MAX;
 
 pub(super) struct Table<'a> {
     pub(super) protocol: &'a Protocol,
@@ -26,7 +30,7 @@ pub(super) struct Ring {
     pub(super) releases: u32,
     /// The blocks at whose barriers a release by a group of this block arrives.
     pub(super) told: Vec<usize>,
-    /// By `n`, the number of copies that arrive at the stage.
+    /// By `n`, the number of copies and publications that arrive at the stage.
     pub(super) expected: BTreeMap<u32, u32>,
     /// By `n`, the number of groups that acquire the stage together.
     pub(super) acquirers: BTreeMap<u32, u32>,
@@ -77,6 +81,11 @@ impl<'a> Table<'a> {
             let told = reached(scripts, block, &axes[pipe]);
             let mut expected = BTreeMap::new();
             for (script, step) in steps() {
+                if let StepKind::Publish { pipe: of, n } = &step.kind
+                    && (*of as usize, script.block as usize) == (pipe, block)
+                {
+                    *expected.entry(*n).or_insert(0) += 1;
+                }
                 if let StepKind::Fill { pipe: of, n, multicast, .. } = &step.kind
                     && *of as usize == pipe
                 {
@@ -86,16 +95,22 @@ impl<'a> Table<'a> {
                     }
                 }
             }
-            let mut acquirers = BTreeMap::new();
+            let mut teams: BTreeMap<u32, BTreeSet<Team>> = BTreeMap::new();
             for (script, step) in steps() {
                 if let StepKind::Acquire { pipe: of, n } = &step.kind
                     && (*of as usize, script.block as usize) == (pipe, block)
                 {
-                    acquirers.insert(*n, step.team.groups);
+                    teams.entry(*n).or_default().insert(step.team);
                 }
             }
-            let (stages, readers) = (protocol.pipes[pipe].stages.max(1), protocol.pipes[pipe].readers);
-            Ring { stages, releases: readers * told.len() as u32, told, expected, acquirers }
+            let Pipe { stages, readers, fillers, .. } = protocol.pipes[pipe];
+            let groups = |teams: BTreeSet<Team>| {
+                let groups = teams.iter().map(|team| team.groups);
+                // A stage that one of its fillers never comes to is never full.
+                if (teams.len() as u32) < fillers { NEVER } else { groups.sum() }
+            };
+            let acquirers = teams.into_iter().map(|(n, teams)| (n, groups(teams))).collect();
+            Ring { stages: stages.max(1), releases: readers * told.len() as u32, told, expected, acquirers }
         };
         let pipes = (0..blocks)
             .map(|block| (0..protocol.pipes.len()).map(|pipe| ring(block, pipe)).collect())
@@ -199,6 +214,7 @@ fn spans(kind: &StepKind) -> Vec<&Span> {
         StepKind::Multiply { shared, .. } => shared.iter().collect(),
         StepKind::Store(from) => from.iter().collect(),
         StepKind::Acquire { .. }
+        | StepKind::Publish { .. }
         | StepKind::Wait { .. }
         | StepKind::Release { .. }
         | StepKind::Commit

@@ -331,6 +331,10 @@ impl<'a> Unroller<'a> {
                 self.filling.insert(*pipe, n);
                 self.push(op, StepKind::Acquire { pipe: *pipe, n })
             }
+            Act::Publish { pipe } => match self.filling.get(pipe) {
+                Some(&n) => self.push(op, StepKind::Publish { pipe: *pipe, n }),
+                None => Ok(()),
+            },
             Act::Wait { pipe, var } => {
                 let n = self.next(*pipe, false, var.as_ref());
                 self.held.entry((*pipe, self.team)).or_default().push(n);
