@@ -326,13 +326,18 @@ impl Check<'_> {
         if let Some(before) = before {
             let message = format!("the stage of `{name}` that is acquired last is published twice");
             let first = self.origins.get(before).place.clone();
-            let help = format!("publish a stage once, after the last write to it; or acquire the next one before");
+            let help =
+                format!("publish a stage once, after the last write to it; or acquire the next one before");
             self.report(&codes::CONDITIONAL_SIGNAL, op.origin, message, |error| {
-                error.also(acquired, "the stage is acquired here").also(first, "and published here").help(help)
+                error
+                    .also(acquired, "the stage is acquired here")
+                    .also(first, "and published here")
+                    .help(help)
             });
         } else if let Some(why) = stage.unequal {
-            let message =
-                format!("`{name}.publish()` stands {why}, so the number of arrivals at a stage is not constant");
+            let message = format!(
+                "`{name}.publish()` stands {why}, so the number of arrivals at a stage is not constant"
+            );
             let help = "publish always, and write under the condition; or acquire the stage there as well";
             self.report(&codes::CONDITIONAL_SIGNAL, op.origin, message, |error| {
                 error.also(acquired, "the stage is acquired here").help(help)
@@ -348,7 +353,8 @@ impl Check<'_> {
                 "no copy signals the stage of `{name}` that is acquired here and nothing publishes it, so it is never full"
             );
             let help = format!("`copy_async(…, signal: {name})` fills a stage");
-            let other = format!("`{name}.publish();` hands on a stage that the threads of the role have written");
+            let other =
+                format!("`{name}.publish();` hands on a stage that the threads of the role have written");
             self.report(&codes::ENDLESS_WAIT, stage.origin, message, |error| error.help(help).help(other));
         }
         self.left.push((pipe, stage));
@@ -370,11 +376,17 @@ impl Check<'_> {
             let Some(other) = stages.iter().find(differs).filter(|_| self.whole) else { continue };
             let name = &self.program.pipe(pipe).name;
             let what = if other.published.is_none() { "published" } else { "filled by copies" };
-            let (yes, no) = if other.published.is_none() || published.signalled { ("is", "is not") } else { ("is not", "is") };
+            let (yes, no) = if other.published.is_none() || published.signalled {
+                ("is", "is not")
+            } else {
+                ("is not", "is")
+            };
             let message = format!(
                 "the stage of `{name}` acquired here {no} {what} and another one {yes}, so the number of arrivals at a stage is not constant"
             );
-            let help = format!("fill each stage of `{name}` in the same way; another pipeline may be filled in another way");
+            let help = format!(
+                "fill each stage of `{name}` in the same way; another pipeline may be filled in another way"
+            );
             let elsewhere = self.origins.get(published.origin).place.clone();
             self.report(&codes::CONDITIONAL_SIGNAL, other.origin, message, |error| {
                 error.also(elsewhere, "the other stage is acquired here").help(help)

@@ -53,7 +53,12 @@ impl Lowering<'_> {
                 return self.fail(&codes::TOO_MANY_THREADS, role.count.unwrap_or(role.body), message);
             }
             let given = role.registers.map(|at| self.registers_of_role(at)).transpose()?;
-            shares.push(Share { groups: count, producer: role.kind == RoleKind::Producer, given });
+            shares.push(Share {
+                groups: count,
+                producer: role.kind == RoleKind::Producer,
+                given,
+                copies: false,
+            });
         }
         scopes[0] = Scope::block(scopes.last().map_or(0, Scope::end) as u32);
         if let Err(error) = share_registers(&self.target.limits, &shares) {

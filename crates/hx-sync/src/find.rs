@@ -74,7 +74,15 @@ fn find_in(
     let is_sync = |op: OpId| tile.op(op).is_some_and(|op| op.kind.description().order == Order::Scope);
     let traced = Traced { program: threads, facts: &tile.facts, buffers: tensors.len(), is_sync: &is_sync };
     let traces = traces(traced, poll);
-    let (found, needed) = check_all(&traces, Rules::default(), &|_| false, poll);
+    let (mut found, needed) = check_all(&traces, Rules::default(), &|_| false, poll);
+    if !barriers {
+        // Within a role, tiles that go to another role and come back order its own accesses.
+        let pairs = found.iter().filter(|hazard| !hazard.in_flight && hazard.earlier.write);
+        let pairs: BTreeSet<(OpId, OpId)> =
+            pairs.map(|hazard| (hazard.earlier.op, hazard.later.op)).collect();
+        let ordered = protocol::ordered(tile, &pairs, poll);
+        found.retain(|hazard| hazard.in_flight || !ordered.contains(&(hazard.earlier.op, hazard.later.op)));
+    }
     let early: BTreeSet<OpId> = found.iter().filter(|h| h.in_flight).map(|h| h.earlier.op).collect();
     let mut hazards = remedied(tile, &traces, found, poll);
     // The first trace holds for every launch.

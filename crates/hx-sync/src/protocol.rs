@@ -108,9 +108,34 @@ pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) ->
     spare
 }
 
+/// Returns those of some pairs of operations of one scope that the protocol orders: in every launch that is followed, the threads that
+/// make the later access know that all threads have made the earlier one, a write, because other scopes told them.
+pub(crate) fn ordered(
+    tile: &TileProgram,
+    pairs: &BTreeSet<(OpId, OpId)>,
+    poll: &dyn Fn(),
+) -> BTreeSet<(OpId, OpId)> {
+    let (mut met, mut unordered) = (BTreeSet::new(), BTreeSet::new());
+    let Some((protocol, launchable)) = translate(tile).filter(|_| !pairs.is_empty()) else { return met };
+    for launch in followed(&protocol, &launchable, poll).1 {
+        poll();
+        let Ok(scripts) = script::scripts(&protocol, &launch, &mut |_| {}) else { continue };
+        machine::order(&protocol, &scripts, pairs, [&mut met, &mut unordered]);
+    }
+    &met - &unordered
+}
+
 /// Follows a protocol under launches with few rounds of each loop. Returns the faults, each once, with a change of the program that
 /// removes it if one was found. `poll` is called now and then, and may unwind.
 pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> Verdict {
+    let (mut verdict, launches) = followed(protocol, launchable, poll);
+    remedies::add(protocol, &launches, &mut verdict, poll);
+    leave_out_consequences(&mut verdict.faults);
+    verdict
+}
+
+/// Follows a protocol under launches that run through all of its statements, as far as some are found. Returns them, too.
+fn followed(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> (Verdict, Vec<Launch>) {
     let mut launches = trials::launches(protocol, launchable);
     let most = |start: &Expr, end: &Expr| launchable.facts.range(&(end.clone() - start.clone())).1;
     let mut coverage = Coverage::new(protocol, &most);
@@ -124,9 +149,7 @@ pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> V
         launches.extend(more);
     }
     verdict.open = coverage.open();
-    remedies::add(protocol, &launches, &mut verdict, poll);
-    leave_out_consequences(&mut verdict.faults);
-    verdict
+    (verdict, launches)
 }
 
 /// Leaves out the faults that follow from others.

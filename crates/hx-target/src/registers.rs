@@ -5,6 +5,10 @@ use crate::Limits;
 /// The number of registers of a thread beyond which consumers gain nothing.
 const ENOUGH: u32 = 240;
 
+/// The least registers of a thread of a producer whose threads make the copies: it holds their addresses. With the 24 of a producer that
+/// uses the copy unit, copies of 16 bytes spill.
+const COPYING: u32 = 40;
+
 /// The facts about a role by which it gets a share of the registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
@@ -14,6 +18,8 @@ pub struct Share {
     pub producer: bool,
     /// The registers that the source gives each thread; `None` if it leaves the number to this module.
     pub given: Option<u32>,
+    /// The threads of the role make asynchronous copies themselves.
+    pub copies: bool,
 }
 
 /// The roles ask for more registers than a launch gives their block.
@@ -38,14 +44,16 @@ pub fn share_registers(limits: &Limits, roles: &[Share]) -> Result<Vec<u32>, Reg
     let groups: u32 = roles.iter().map(|role| role.groups).sum();
     let at_entry = limits.registers_at_entry(groups * limits.group);
     let pool = groups * at_entry;
-    let least = limits.register_range[0];
+    let least = |role: &Share| if role.copies { COPYING } else { limits.register_range[0] };
     let given: u32 = roles.iter().map(|role| role.groups * role.given.unwrap_or(0)).sum();
-    let open = |producer: bool| -> u32 {
-        let is_open = |role: &&Share| role.producer == producer && role.given.is_none();
-        roles.iter().filter(is_open).map(|role| role.groups).sum()
+    let open = |producer: bool| {
+        let is_open = move |role: &&Share| role.producer == producer && role.given.is_none();
+        roles.iter().filter(is_open)
     };
-    let (consumers, producers) = (open(false), open(true));
-    let wanted = given + least * (consumers + producers);
+    let count = |producer: bool| -> u32 { open(producer).map(|role| role.groups).sum() };
+    let kept = |producer: bool| -> u32 { open(producer).map(|role| role.groups * least(role)).sum() };
+    let (consumers, producers) = (count(false), count(true));
+    let wanted = given + kept(false) + kept(true);
     if wanted > pool {
         return Err(RegisterError { wanted, given: pool, at_entry });
     }
@@ -54,11 +62,15 @@ pub fn share_registers(limits: &Limits, roles: &[Share]) -> Result<Vec<u32>, Reg
     }
     let whole = |registers: u32| registers / limits.register_step * limits.register_step;
     let left = pool - given;
-    let consumer =
-        (left - least * producers).checked_div(consumers).map_or(0, |each| whole(each).min(ENOUGH));
-    let rest = left - consumer * consumers;
-    let producer = rest.checked_div(producers).map_or(0, |each| whole(each).min(limits.register_range[1]));
-    let share = |role: &Share| role.given.unwrap_or(if role.producer { producer } else { consumer });
+    let consumer = (left - kept(true)).checked_div(consumers).map_or(0, |each| whole(each).min(ENOUGH));
+    // Producers share what they do not all need.
+    let rest = left - consumer * consumers - kept(true);
+    let more = rest.checked_div(producers).map_or(0, whole);
+    let share = |role: &Share| match role.producer {
+        _ if role.given.is_some() => role.given.unwrap_or(0),
+        true => (least(role) + more).min(limits.register_range[1]),
+        false => consumer,
+    };
     Ok(roles.iter().map(share).collect())
 }
 
@@ -69,13 +81,15 @@ mod tests {
     use super::*;
     use crate::Target;
 
-    /// Shares the registers of roles that are written as in the source: `p 24, c2 240`, `c2` for two groups.
+    /// Shares the registers of roles that are written as in the source: `p 24, c2 240`, `c2` for two groups, `t` for a producer whose threads
+    /// copy.
     fn check(roles: &str, want: Expect) {
         let role = |text: &str| {
             let mut words = text.trim().split(' ');
             let (kind, count) = words.next().unwrap().split_at(1);
             let given = words.next().map(|number| number.parse().unwrap());
-            Share { groups: count.parse().unwrap_or(1), producer: kind == "p", given }
+            let copies = kind == "t";
+            Share { groups: count.parse().unwrap_or(1), producer: kind != "c", given, copies }
         };
         let roles: Vec<Share> = roles.split(',').map(role).collect();
         let found = match share_registers(&Target::usual().limits, &roles) {
@@ -95,6 +109,9 @@ mod tests {
         check("c2, c", expect!["[168, 168]"]);
         check("p 40, c2", expect!["[40, 232]"]);
         check("p, c2 160", expect!["[184, 160]"]);
+        check("t, c2", expect!["[40, 232]"]);
+        check("p, c2, p", expect!["[24, 232, 24]"]);
+        check("t, c2, p", expect!["[40, 224, 24]"]);
     }
 
     #[test]

@@ -82,6 +82,23 @@ impl TileProgram {
         found
     }
 
+    /// Reports whether one thread of each group gives a stage of a pipeline back for the whole group: the groups read its tensors only as
+    /// matrix operands by descriptor. After other reads each warp synchronizes, and one of its threads arrives for the warp.
+    pub fn is_released_by_groups(&self, pipe: PipeId) -> bool {
+        let guarded = self.guarded(pipe);
+        let reads = |op: &Op| {
+            let description = op.kind.description();
+            guarded.iter().any(|tensor| description.shared(*tensor).any(|access| access.mode.reads()))
+        };
+        let whole = |op: &Op| {
+            matches!(op.kind, OpKind::Gemm { .. })
+                && self.threads_of(op).is_multiple_of(self.target.limits.group)
+        };
+        let ops = self.ops(1.0);
+        let mut readers = ops.iter().filter(|(op, _)| reads(op)).peekable();
+        readers.peek().is_some() && readers.all(|(op, _)| whole(op))
+    }
+
     /// Adds the tensors that statements fill. `written` has the tensors that were written since a stage was acquired; `None` if no
     /// stage is acquired.
     fn guarded_in(

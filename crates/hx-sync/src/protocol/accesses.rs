@@ -75,6 +75,14 @@ impl Accesses {
         conflicts
     }
 
+    /// Returns the earlier writes by threads of the scope of an access that meet the access.
+    pub(crate) fn by_threads<'a>(&'a self, new: &'a Access) -> impl Iterator<Item = &'a Access> {
+        let all = self.0.get(&new.span.tensor).into_iter().flatten();
+        all.filter(|old| {
+            old.team == new.team && old.write && old.by == By::Threads && old.span.overlaps(&new.span)
+        })
+    }
+
     /// Returns the stages that the part `span` of a tensor holds now, as pipe and number of the stage.
     pub(crate) fn stages(&self, span: &Span) -> Vec<(u32, u32)> {
         let mut stages: Vec<(u32, u32)> = Vec::new();

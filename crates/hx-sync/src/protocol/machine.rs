@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hx_tile::{OpId, TensorId};
 
-use super::accesses::Accesses;
+use super::accesses::{Access, Accesses};
 use super::knowledge::{Epoch, Knowledge};
 use super::script::{Script, Span, StepKind, Team};
 use super::{Kind, Protocol};
@@ -23,22 +23,23 @@ pub(crate) struct Ran {
 /// Runs the scripts to their ends, or until all are blocked. `choose` picks one of the groups that may go on.
 pub(crate) fn run(protocol: &Protocol, scripts: &[Script], choose: &mut dyn FnMut(&[usize]) -> usize) -> Ran {
     let mut machine = Machine::new(protocol, scripts);
-    let mut ready: Vec<usize> = (0..scripts.len()).collect();
-    while !ready.is_empty() {
-        let agent = choose(&ready);
-        if !machine.step(agent) {
-            // Only a step of another agent can end a wait.
-            ready.retain(|other| *other != agent);
-        } else if machine.woke {
-            machine.woke = false;
-            ready = (0..scripts.len()).collect();
-        }
-    }
-    match machine.stuck() {
-        Some(stuck) => machine.faults.push(stuck),
-        None => machine.ended(),
-    }
+    machine.run(choose);
     Ran { faults: machine.faults, undecided: machine.undecided }
+}
+
+/// Runs the scripts. Adds to `met` the pairs of operations of one scope that are executed in this order, and to `unordered` those of which a thread
+/// makes the later access without knowing that another thread has made the earlier one.
+pub(crate) fn order(
+    protocol: &Protocol,
+    scripts: &[Script],
+    asked: &BTreeSet<(OpId, OpId)>,
+    [met, unordered]: [&mut BTreeSet<(OpId, OpId)>; 2],
+) {
+    let mut machine = Machine::new(protocol, scripts);
+    machine.asked.asked = Some(asked);
+    machine.run(&mut |ready| ready[0]);
+    met.append(&mut machine.asked.met);
+    unordered.append(&mut machine.asked.unordered);
 }
 
 /// The bytes of the first stage that each filler of a pipe filled, with the operation that did: by pipe, and by team if several
@@ -79,7 +80,7 @@ pub(crate) fn unequal(protocol: &Protocol, scripts: &[Script], pipes: &mut First
     unequal
 }
 
-/// The components of the clocks: for each agent its threads and its three queues, then the stages of each pipe of each block.
+/// The components of the clocks: for each agent its threads, its waits and its three queues, then the stages of each pipe of each block.
 struct Components {
     agents: usize,
     blocks: usize,
@@ -91,19 +92,25 @@ struct Components {
 
 impl Components {
     fn count(&self) -> usize {
-        self.agents * 4 + self.blocks * self.stages
+        self.agents * 5 + self.blocks * self.stages
     }
 
     fn threads(&self, agent: usize) -> usize {
         agent
     }
 
+    /// Returns the component of the waits of an agent and of the products that it waits for. Each of its threads knows them, while it does
+    /// not know the accesses of the other threads.
+    fn waits(&self, agent: usize) -> usize {
+        self.agents + agent
+    }
+
     fn queue(&self, which: Queue, agent: usize) -> usize {
-        self.agents * (1 + which as usize) + agent
+        self.agents * (2 + which as usize) + agent
     }
 
     fn stage(&self, block: u32, pipe: u32, stage: u32) -> usize {
-        let first = self.agents * 4 + block as usize * self.stages;
+        let first = self.agents * 5 + block as usize * self.stages;
         first + self.before[pipe as usize] + stage as usize
     }
 }
@@ -208,6 +215,32 @@ struct Machine<'a> {
     /// The last step may end the wait of another agent.
     woke: bool,
     faults: Vec<Kind>,
+    /// The pairs of operations that [`ordered`] asks for.
+    asked: Pairs<'a>,
+}
+
+/// Pairs of operations of one scope, of which the first writes a shared tensor by threads and the second uses it.
+#[derive(Default)]
+struct Pairs<'a> {
+    asked: Option<&'a BTreeSet<(OpId, OpId)>>,
+    /// The operations that have accessed shared memory.
+    seen: BTreeSet<OpId>,
+    /// The pairs of which the second operation comes after the first.
+    met: BTreeSet<(OpId, OpId)>,
+    /// Those of which a later access does not know an earlier one.
+    unordered: BTreeSet<(OpId, OpId)>,
+}
+
+impl Pairs<'_> {
+    /// Notes a use of a shared tensor. `unknown` are the earlier writes that it meets and does not know. A write that another scope has
+    /// overwritten is not among them: the use knows it if it knows that other write, and otherwise the two are a fault.
+    fn see<'a>(&mut self, new: &Access, unknown: impl Iterator<Item = &'a Access>) {
+        let Some(asked) = self.asked else { return };
+        let of_use = asked.iter().filter(|(earlier, later)| *later == new.op && self.seen.contains(earlier));
+        self.met.extend(of_use);
+        self.unordered.extend(unknown.map(|old| (old.op, new.op)));
+        self.seen.insert(new.op);
+    }
 }
 
 impl<'a> Machine<'a> {
@@ -254,9 +287,29 @@ impl<'a> Machine<'a> {
             undecided: BTreeSet::new(),
             woke: false,
             faults: Vec::new(),
+            asked: Pairs::default(),
         };
         machine.expect_copies();
         machine
+    }
+
+    /// Runs the scripts to their ends, or until all are blocked.
+    fn run(&mut self, choose: &mut dyn FnMut(&[usize]) -> usize) {
+        let mut ready: Vec<usize> = (0..self.scripts.len()).collect();
+        while !ready.is_empty() {
+            let agent = choose(&ready);
+            if !self.step(agent) {
+                // Only a step of another agent can end a wait.
+                ready.retain(|other| *other != agent);
+            } else if self.woke {
+                self.woke = false;
+                ready = (0..self.scripts.len()).collect();
+            }
+        }
+        match self.stuck() {
+            Some(stuck) => self.faults.push(stuck),
+            None => self.ended(),
+        }
     }
 
     /// Counts the copies into each stage and its publications.

@@ -27,6 +27,9 @@ pub struct Pipe {
     pub readers: u32,
     /// The number of scopes of a block that fill each stage together.
     pub fillers: u32,
+    /// Whether one thread of a group gives a stage back for the group, which only multiplies its tiles. Then a release tells nothing of
+    /// other accesses of the group.
+    pub by_groups: bool,
 }
 
 /// An order among the groups of a role with [`Role::each`]: round robin, from its first group on.

@@ -85,6 +85,9 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
         Kind::Crowded { release, pipe: p, readers } => {
             format!("crowded: {} by more than {readers} groups of {}\n", line(*release), pipe(*p))
         }
+        Kind::Doubled { acquire, pipe: p, other } => {
+            format!("doubled: {} of {}, also by {}\n", line(*acquire), pipe(*p), line(*other))
+        }
         Kind::Repassed { pass, .. } => format!("passed twice: {}\n", line(*pass)),
         Kind::Race { earlier, later, cause, .. } => {
             format!("race: {} and {}, {cause:?}\n", line(earlier.op), line(later.op))

@@ -51,7 +51,8 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
         let pipe = &tile.pipes[at];
         let readers = pipe.readers.unwrap_or_else(|| translator.readers(PipeId(at as u32)));
         let fillers = tile.fillers_of_stage(PipeId(at as u32));
-        Pipe { name: pipe.name.clone(), stages: pipe.stages.max(1), readers, fillers }
+        let by_groups = tile.is_released_by_groups(PipeId(at as u32));
+        Pipe { name: pipe.name.clone(), stages: pipe.stages.max(1), readers, fillers, by_groups }
     };
     let protocol = Protocol {
         pipes: (0..tile.pipes.len()).map(pipe).collect(),

@@ -243,8 +243,8 @@ impl Draft {
         let program = self.edits.apply(loaded).into_owned();
         let resident_blocks = resident::blocks(&program, &self.solution);
         // The costs depend on the registers of roles.
-        let solution =
-            Solution { resident_blocks, role_registers: roles::role_registers(&program), ..self.solution };
+        let role_registers = roles::role_registers_with(&program, &self.solution.choices);
+        let solution = Solution { resident_blocks, role_registers, ..self.solution };
         let costs = estimate::costs(&program, &solution);
         let edits = Edits { cuts: route.cuts.clone(), loads: route.loads.clone(), ..self.edits };
         Solved { program: Arc::new(program), solution: Solution { costs, ..solution }, edits }

@@ -61,24 +61,9 @@ fn readers(program: &TileProgram, pipe: PipeId) -> u32 {
     scopes.into_iter().map(of).sum()
 }
 
-/// Returns the threads that arrive for a release. A group reads a matrix operand by descriptor as a whole, so one of its
-/// threads arrives for all. After other reads each warp synchronizes, and one of its threads arrives for the warp.
+/// Returns the threads that arrive for a release.
 fn released_by(program: &TileProgram, pipe: PipeId) -> Arrivals {
-    let guarded = program.guarded(pipe);
-    let reads = |op: &Op| {
-        guarded.iter().any(|tensor| op.kind.description().shared(*tensor).any(|access| access.mode.reads()))
-    };
-    let ops = program.ops(1.0);
-    let mut readers = ops.iter().filter(|(op, _)| reads(op)).peekable();
-    let whole = |op: &Op| {
-        matches!(op.kind, OpKind::Gemm { .. })
-            && program.threads_of(op).is_multiple_of(program.target.limits.group)
-    };
-    if readers.peek().is_some() && readers.all(|(op, _)| whole(op)) {
-        Arrivals::Groups
-    } else {
-        Arrivals::Warps
-    }
+    if program.is_released_by_groups(pipe) { Arrivals::Groups } else { Arrivals::Warps }
 }
 
 /// The side of a pipeline on which a scope moves along the ring.

@@ -139,6 +139,15 @@ impl Machine<'_> {
     /// Returns the knowledge that an agent publishes: everything that its threads did or learned so far.
     fn publish(&mut self, agent: usize) -> Knowledge {
         let component = self.components.threads(agent);
+        let mut told = self.tell_of_waits(agent);
+        told.learn(component, self.agents[agent].now);
+        told
+    }
+
+    /// Returns the knowledge that one thread publishes for an agent that multiplies together: what the threads learned so far and the
+    /// waits of all of them, but not their accesses to shared memory.
+    fn tell_of_waits(&mut self, agent: usize) -> Knowledge {
+        let component = self.components.waits(agent);
         let agent = &mut self.agents[agent];
         agent.now += 1;
         let mut told = agent.own.clone();
@@ -232,7 +241,7 @@ impl Machine<'_> {
         }
         self.agents[agent].all.learn(component, round + 1);
         self.agents[agent].own.learn(component, round + 1);
-        let at = self.now(agent);
+        let at = Epoch { component: self.components.waits(agent), time: self.agents[agent].now };
         self.pipes[block as usize][pipe as usize].stage(n).waited.push((op, at));
         true
     }
@@ -244,7 +253,10 @@ impl Machine<'_> {
             let write = false;
             self.faults.push(Kind::InFlight { product, later: op, tensor, write, release: true });
         }
-        let told = self.publish(agent);
+        let told = match self.protocol.pipes[pipe as usize].by_groups {
+            true => self.tell_of_waits(agent),
+            false => self.publish(agent),
+        };
         let block = self.agents[agent].block;
         let axes = &self.pipes[block as usize][pipe as usize].axes;
         for block in self.targets(block, axes) {
@@ -341,7 +353,7 @@ impl Machine<'_> {
         by: By,
         epoch: Epoch,
     ) {
-        let Machine { agents, memory, .. } = self;
+        let Machine { agents, memory, asked, .. } = self;
         let step = agents[agent].at;
         let new = Access { op, by, write, span: span.clone(), epoch, agent, step, team };
         // One thread issues bulk copies and stores, so it needs to know of the earlier access itself. All threads make the other accesses,
@@ -350,6 +362,7 @@ impl Machine<'_> {
             By::Fill { .. } | By::Store => &agents[agent].own,
             By::Threads | By::Atomic | By::Copies | By::Product => &agents[agent].all,
         };
+        asked.see(&new, memory[block as usize].by_threads(&new).filter(|old| !known.knows(old.epoch)));
         for old in memory[block as usize].add(new.clone(), known) {
             // A fill that overwrites an operand of a product in flight follows from an early release of the stage. If that release has
             // been reported, do not report the race as well.
@@ -502,7 +515,8 @@ impl Machine<'_> {
         let time = self.agents[agent].issued[Queue::Products as usize];
         let epoch = match asynchronous {
             true => Epoch { component: self.components.queue(Queue::Products, agent), time },
-            false => self.now(agent),
+            // The threads of a group multiply together, so any of them knows that all have.
+            false => Epoch { component: self.components.waits(agent), time: self.agents[agent].now },
         };
         let block = self.agents[agent].block as usize;
         let stages = shared.iter().flat_map(|span| self.memory[block].stages(span)).collect();

@@ -17,32 +17,36 @@ struct Ring {
     each: bool,
     rounds: u32,
     asynchronous: bool,
+    /// Whether the threads of the role write the stages, in place of copies.
+    published: bool,
 }
 
 impl Ring {
     fn text(&self) -> String {
         let Ring { stages, groups, rounds, .. } = self;
+        let fill = if self.published { "write s[p]\npublish p" } else { "fill s[p] 16" };
         let role = if self.each { format!("each use {groups} g") } else { format!("role use {groups}") };
         let multiply = match self.asynchronous {
             true => "gemm_async acc, s[p]\ngemm_wait 1\nrelease_previous p\n}\ngemm_wait 0\nrelease p",
             false => "read s[p]\nrelease p\n}",
         };
         format!(
-            "pipe p {stages}\nrole load {{\nfor w in R {{\nfor k in {rounds} {{\nacquire p\nfill s[p] 16\n}}\n}}\n}}\n\
+            "pipe p {stages}\nrole load {{\nfor w in R {{\nfor k in {rounds} {{\nacquire p\n{fill}\n}}\n}}\n}}\n\
              {role} {{\nfor w in R {{\nfor k in {rounds} {{\nwait p\n{multiply}\nuse acc\n}}\n}}\n"
         )
     }
 }
 
 fn ring() -> impl Strategy<Value = Ring> {
-    (1u32..6, 1u32..4, any::<bool>(), 1u32..7, any::<bool>()).prop_map(
-        |(stages, groups, each, rounds, asynchronous)| Ring {
+    (1u32..6, 1u32..4, any::<bool>(), 1u32..7, any::<bool>(), any::<bool>()).prop_map(
+        |(stages, groups, each, rounds, asynchronous, published)| Ring {
             // A product that is left in flight holds a stage while the next one is waited for.
             stages: stages + u32::from(asynchronous),
             groups,
             each,
             rounds,
             asynchronous,
+            published,
         },
     )
 }

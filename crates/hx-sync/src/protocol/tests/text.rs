@@ -15,6 +15,25 @@ pub(in crate::protocol) struct Parsed {
     pub(in crate::protocol) lines: Vec<String>,
 }
 
+/// Returns the number of scopes that fill each stage of a pipe together; 1 if one of them leaves stages to others.
+fn fillers(protocol: &Protocol, pipe: u32) -> u32 {
+    let mut scopes = 0;
+    for role in &protocol.roles {
+        let (mut acquires, mut skips) = (false, false);
+        let alone = Protocol { roles: vec![role.clone()], ..Protocol::default() };
+        alone.visit(&mut |stmt| match stmt {
+            Stmt::Act(_, Act::Acquire { pipe: of, .. }) => acquires |= *of == pipe,
+            Stmt::Act(_, Act::Skip { pipe: of, .. }) => skips |= *of == pipe,
+            _ => {}
+        });
+        if acquires && skips {
+            return 1;
+        }
+        scopes += if acquires && role.each { role.groups } else { u32::from(acquires) };
+    }
+    scopes.max(1)
+}
+
 pub(in crate::protocol) fn parse(text: &str) -> Parsed {
     let lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
     let mut reader =
@@ -30,7 +49,8 @@ pub(in crate::protocol) fn parse(text: &str) -> Parsed {
             ["pipe", name, stages, ..] => {
                 let stages = stages.parse().expect("a number of stages");
                 let readers = number(4, 0);
-                reader.protocol.pipes.push(Pipe { name: (*name).into(), stages, readers });
+                let name = (*name).into();
+                reader.protocol.pipes.push(Pipe { name, stages, readers, fillers: 1, by_groups: false });
             }
             ["counter", name, limit] => {
                 let limit = reader.expr(limit);
@@ -56,6 +76,9 @@ pub(in crate::protocol) fn parse(text: &str) -> Parsed {
             }
             _ => panic!("a declaration: {line}"),
         }
+    }
+    for pipe in 0..reader.protocol.pipes.len() {
+        reader.protocol.pipes[pipe].fillers = fillers(&reader.protocol, pipe as u32);
     }
     let drawn = reader.drawn.into_iter().map(|(_, drawn)| drawn).collect();
     let mut protocol = reader.protocol;
@@ -150,6 +173,7 @@ impl Reader<'_> {
         let leave = || words[0].parse().expect("a number");
         match word {
             "acquire" => Act::Acquire { pipe: self.pipe(rest), var: Some(self.stage(rest)) },
+            "publish" => Act::Publish { pipe: self.pipe(rest) },
             "wait" => Act::Wait { pipe: self.pipe(rest), var: Some(self.stage(rest)) },
             "release" => Act::Release { pipe: self.pipe(rest), keep: 0 },
             "release_previous" => Act::Release { pipe: self.pipe(rest), keep: 1 },

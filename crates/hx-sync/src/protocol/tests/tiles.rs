@@ -169,6 +169,7 @@ fn check(program: &TileProgram, want: Expect) {
         }
         Kind::Slip { wait, .. } => format!("slip: {}\n", name(*wait)),
         Kind::Crowded { release, .. } => format!("crowded: {}\n", name(*release)),
+        Kind::Doubled { acquire, .. } => format!("doubled: {}\n", name(*acquire)),
         Kind::Repassed { pass, .. } => format!("passed twice: {}\n", name(*pass)),
         Kind::Race { tensor, earlier, later, cause, .. } => {
             let tensor = &program.tensor(*tensor).name;
