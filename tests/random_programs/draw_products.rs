@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 
 use super::draw::Draw;
-use super::program::{Feed, Input, Op, Range, Shape, Step, Value, ViewKind, is_narrow, sums_of};
+use super::program::{Feed, Fills, Input, Op, Range, Shape, Step, Value, ViewKind, is_narrow, sums_of};
 
 impl Draw {
     pub(super) fn gemm(&mut self) {
@@ -124,7 +124,7 @@ impl Draw {
         }
         let pipelined = [&a, &b].into_iter().all(|input| Input { place: None, ..*input }.is_aligned());
         let feed = match self.below(5) {
-            _ if ring && pipelined => Feed::Ring { stages: 2 + self.below(3) as i64 },
+            _ if ring && pipelined => Feed::Ring { stages: 2 + self.below(3) as i64, fills: Fills::Copies },
             0 => Feed::Registers,
             1..4 if pipelined => Feed::Pipeline { stages: 2 + self.below(3) as i64 },
             _ => Feed::Shared,

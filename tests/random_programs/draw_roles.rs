@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 
 use super::draw::Draw;
-use super::program::{Feed, Op, Step, Store};
+use super::program::{Feed, Fills, Op, Step, Store};
 use crate::support::Random;
 
 /// The rows of boxes, and the rows of tensors that contain boxes, are multiples of this number of bits.
@@ -15,6 +15,9 @@ fn is_boxed(step: &Step) -> bool {
     let is_whole = |columns: i64| columns * bits % BOXED == 0;
     bits >= 8 && step.margin.is_none() && is_whole(step.value.shape[1]) && is_whole(step.stored[1])
 }
+
+/// The most threads of the steps beside which a block has room for three other roles, with registers to spare.
+const MANY_THREADS: i64 = 256;
 
 /// The number of threads of a role is a multiple of this.
 pub(super) const WARP_GROUP: i64 = 128;
@@ -51,6 +54,24 @@ impl Draw {
                 *asynchronous = late && *feed != Feed::Registers;
             }
         }
-        self.threads % WARP_GROUP == 0 && self.threads <= 512 && self.percent(50)
+        let roles = self.threads % WARP_GROUP == 0 && self.threads <= 512 && self.percent(50);
+        self.hand_on(roles && self.threads <= MANY_THREADS);
+        roles
+    }
+
+    /// Draws the tiles that threads hand on. With `roles`, two further roles may take part.
+    fn hand_on(&mut self, roles: bool) {
+        for at in 0..self.steps.len() {
+            let (stored, filled) = (self.percent(50), self.percent(50));
+            let both = roles && self.percent(50);
+            if roles && stored && self.steps[at].store == Store::Direct {
+                self.steps[at].store = Store::Handed;
+            }
+            if let Op::Product { feed: Feed::Ring { fills, .. }, .. } = &mut self.steps[at].op
+                && filled
+            {
+                *fills = if both { Fills::Both } else { Fills::Threads };
+            }
+        }
     }
 }

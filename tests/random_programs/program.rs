@@ -151,6 +151,8 @@ pub(super) enum Store {
     Added,
     /// Through shared memory, from where a copy stores it in boxes.
     Boxes,
+    /// By another role, to which a stage hands it on.
+    Handed,
 }
 
 /// The place of a tile in a larger tensor.
@@ -285,7 +287,19 @@ pub(super) enum Feed {
     /// Stages of a pipeline that the copies signal.
     Ring {
         stages: i64,
+        fills: Fills,
     },
+}
+
+/// The threads that fill the stages of a ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fills {
+    /// Asynchronous copies that signal the stages.
+    Copies,
+    /// Threads that write both operands and publish the stage.
+    Threads,
+    /// A copy that signals the stage, and the threads of another role beside it.
+    Both,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

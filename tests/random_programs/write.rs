@@ -63,6 +63,7 @@ pub(super) const PARTS: &[&str] = &[
     "pipeline",
     "pipelined loop",
     "ring of stages",
+    "publish",
     "gemm_async",
     "stores in boxes",
     "roles",
@@ -118,6 +119,8 @@ pub(super) fn write(program: &Program) -> Written {
         kernel: Vec::new(),
         front: Vec::new(),
         producer: Vec::new(),
+        writer: Vec::new(),
+        storer: Vec::new(),
         before: Vec::new(),
         tiles: Vec::new(),
         after: Vec::new(),
@@ -156,9 +159,12 @@ pub(super) struct Writer<'p> {
     pub(super) wheres: Vec<String>,
     /// The statements of the kernel, or of the role that has its steps.
     pub(super) kernel: Vec<String>,
-    /// Statements in front of the roles, and those of the other role.
+    /// Statements in front of the roles, and those of the other roles: of the one that copies, of the one that fills stages beside it, and
+    /// of the one that stores.
     pub(super) front: Vec<String>,
     pub(super) producer: Vec<String>,
+    pub(super) writer: Vec<String>,
+    pub(super) storer: Vec<String>,
     /// Statements of the test: before the launch, for each block (`tiles`), and after the launch.
     pub(super) before: Vec<String>,
     pub(super) tiles: Vec<String>,
@@ -551,6 +557,8 @@ impl Writer<'_> {
             let (whole, slice) = self.within(&format!("o{at}"), step.place, shape);
             self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(whole)));
             self.emit(format!("copy(v{at}, o{at}{slice});\nsync();\ncopy(o{at}{slice}, {view});"));
+        } else if step.store == Store::Handed && self.program.roles {
+            self.handed(at, &list(shape), dtype, &view);
         } else if step.store == Store::Boxes {
             self.parts.insert("stores in boxes");
             self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(shape)));

@@ -157,17 +157,14 @@ impl Writer<'_> {
                     "    {gemm}(v{at}, p{at}[{ps}, {stage}], q{at}[{qs}, {stage}]);\n}}\n{wait}wait(0);"
                 ));
             }
-            Feed::Ring { stages } => {
-                let copies = |step: &str, indent: &str| {
+            Feed::Ring { stages, fills } => {
+                let copies = |step: &str| {
                     let (va, vb) = (view("x", a, step), view("w", b, step));
-                    format!(
-                        "{indent}let s = ring{at}.acquire();\n\
-                         {indent}copy_async({va}, p{at}[{ps}, s], signal: ring{at});\n\
-                         {indent}copy_async({vb}, q{at}[{qs}, s], signal: ring{at});"
-                    )
+                    [(va, format!("p{at}[{ps}, s]")), (vb, format!("q{at}[{qs}, s]"))]
                 };
                 let product = format!("{gemm}(v{at}, p{at}[{ps}, s], q{at}[{qs}, s]);");
-                let ring = Ring { stages: *stages, asynchronous: *asynchronous, product, each };
+                let (stages, asynchronous, fills) = (*stages, *asynchronous, *fills);
+                let ring = Ring { stages, asynchronous, fills, product, each };
                 self.ring(at, &ring, shared(&format!(", {stages}")), copies);
             }
         }

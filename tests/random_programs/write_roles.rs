@@ -1,6 +1,9 @@
 //! Writes what needs pipelines and roles as text: rings of stages, and the task of another role.
 
+use hx_dtype::DType;
+
 use super::draw_roles::WARP_GROUP;
+use super::program::Fills;
 use super::write::Writer;
 
 /// The length of the tiles that the other role copies.
@@ -10,6 +13,7 @@ const COPIED: i64 = 256;
 pub(super) struct Ring {
     pub(super) stages: i64,
     pub(super) asynchronous: bool,
+    pub(super) fills: Fills,
     /// The product of the stage `s`.
     pub(super) product: String,
     /// The head of the loop over K.
@@ -17,17 +21,17 @@ pub(super) struct Ring {
 }
 
 impl Writer<'_> {
-    /// Writes the loop of a product through a ring. `shared` makes the stages; `copies` acquires a stage and fills it with the
-    /// tiles of a step, indented by its second argument.
+    /// Writes the loop of a product through a ring. `shared` makes the stages; `copies` returns the tiles of a step, each with the part of
+    /// a stage that it goes to.
     pub(super) fn ring(
         &mut self,
         at: usize,
         ring: &Ring,
         shared: String,
-        copies: impl Fn(&str, &str) -> String,
+        copies: impl Fn(&str) -> [(String, String); 2],
     ) {
         self.parts.insert("ring of stages");
-        let Ring { stages, asynchronous, product, each } = ring;
+        let Ring { stages, asynchronous, product, each, .. } = ring;
         let front = format!("{shared}\nlet ring{at} = pipeline({stages});");
         // A product in flight holds its stage while the loop goes on.
         let (ahead, release, end) = if *asynchronous {
@@ -37,19 +41,56 @@ impl Writer<'_> {
             (stages - 1, format!("    ring{at}.release();"), String::new())
         };
         let multiply = format!("    let s = ring{at}.wait();\n    {product}\n{release}\n}}{end}");
+        let fills =
+            if self.program.roles || ring.fills == Fills::Copies { ring.fills } else { Fills::Threads };
+        if fills != Fills::Copies {
+            self.parts.insert("publish");
+        }
+        let acquire = |indent: &str| format!("{indent}let s = ring{at}.acquire();");
+        let copy = |(tile, stage): &(String, String), indent: &str| {
+            format!("\n{indent}copy_async({tile}, {stage}, signal: ring{at});")
+        };
+        let write = |(tile, stage): &(String, String), indent: &str| {
+            format!("\n{indent}copy(load({tile}), {stage});")
+        };
+        let publish = |indent: &str| format!("\n{indent}ring{at}.publish();");
+        let fill = |step: &str, indent: &str| {
+            let [a, b] = copies(step);
+            match fills {
+                Fills::Copies => acquire(indent) + &copy(&a, indent) + &copy(&b, indent),
+                Fills::Threads => {
+                    acquire(indent) + &write(&a, indent) + &write(&b, indent) + &publish(indent)
+                }
+                Fills::Both => acquire(indent) + &copy(&a, indent),
+            }
+        };
         if self.program.roles {
             self.front.push(front);
-            self.producer.push(format!("{each}\n{}\n}}", copies("k", "    ")));
+            self.producer.push(format!("{each}\n{}\n}}", fill("k", "    ")));
+            if fills == Fills::Both {
+                let [_, b] = copies("k");
+                let written = acquire("    ") + &write(&b, "    ") + &publish("    ");
+                self.writer.push(format!("{each}\n{written}\n}}"));
+            }
             return self.emit(format!("{}\n{multiply}", each.replace("for k in", "for _ in")));
         }
         self.emit(front);
         let count = each.trim_start_matches("for k in 0..").trim_end_matches(" {").to_owned();
         if ahead > 0 {
-            self.emit(format!("for k in 0..min({count}, {ahead}) {{\n{}\n}}", copies("k", "    ")));
+            self.emit(format!("for k in 0..min({count}, {ahead}) {{\n{}\n}}", fill("k", "    ")));
         }
         let next = format!("k + {ahead}");
-        self.emit(format!("{each}\n    if {next} < {count} {{\n{}\n    }}", copies(&next, "        ")));
+        self.emit(format!("{each}\n    if {next} < {count} {{\n{}\n    }}", fill(&next, "        ")));
         self.emit(multiply);
+    }
+
+    /// Hands a tile to the role that stores it to `view`.
+    pub(super) fn handed(&mut self, at: usize, shape: &str, dtype: DType, view: &str) {
+        self.parts.insert("publish");
+        self.front
+            .push(format!("let o{at} = shared_tensor({dtype}, [{shape}]);\nlet hand{at} = pipeline(1);"));
+        self.emit(format!("hand{at}.acquire();\ncopy(v{at}, o{at});\nhand{at}.publish();"));
+        self.storer.push(format!("hand{at}.wait();\ncopy(load(o{at}), {view});\nhand{at}.release();"));
     }
 
     /// Writes the task of the other role: it copies the tile of its block.
@@ -74,12 +115,17 @@ impl Writer<'_> {
             lines.iter().flat_map(|l| l.lines()).map(|line| format!("{indent}{line}\n")).collect()
         };
         let groups = self.program.threads / WARP_GROUP;
-        format!(
-            "{}{indent}warp_groups {{\n{indent}{indent}producer {{\n{}{indent}{indent}}}\n\
-             {indent}{indent}consumer {groups} {{\n{}{indent}{indent}}}\n{indent}}}\n",
-            lines(&self.front, 1),
-            lines(&self.producer, 3),
-            lines(&self.kernel, 3)
-        )
+        let role = |head: &str, body: &[String]| match body {
+            [] => String::new(),
+            body => format!("{indent}{indent}{head} {{\n{}{indent}{indent}}}\n", lines(body, 3)),
+        };
+        let consumer = format!("consumer {groups}");
+        let roles = [
+            role("producer", &self.producer),
+            role("producer", &self.writer),
+            role(&consumer, &self.kernel),
+            role("consumer", &self.storer),
+        ];
+        format!("{}{indent}warp_groups {{\n{}{indent}}}\n", lines(&self.front, 1), roles.concat())
     }
 }
