@@ -3,6 +3,7 @@
 //! The conversion does not know names or types. Parts that the tree lacks become `Missing`.
 
 use hx_syntax::ast::{self, AstNode, HasAttrs, LiteralKind};
+use hx_syntax::{SyntaxKind, SyntaxNode};
 use smol_str::SmolStr;
 use text_size::TextRange;
 
@@ -311,6 +312,10 @@ impl Collector {
                 Some(name) => Pat::Bind(name_of(Some(name))),
                 None => Pat::Missing,
             },
+            // `(m)` without a comma is `m`, as in expressions.
+            ast::Pattern::TuplePat(p) if !has_comma(p.syntax()) && p.fields().count() == 1 => {
+                return self.pat(p.fields().next());
+            }
             ast::Pattern::TuplePat(p) => Pat::Tuple(p.fields().map(|f| self.pat(Some(f))).collect()),
             ast::Pattern::ArrayPat(p) => Pat::Array(p.elements().map(|f| self.pat(Some(f))).collect()),
             ast::Pattern::WildcardPat(_) => Pat::Wildcard,
@@ -418,4 +423,9 @@ pub(crate) fn plain_text(node: &hx_syntax::SyntaxNode) -> String {
         text.push_str(token.text());
     }
     text
+}
+
+/// Reports whether a comma separates or ends the parts of a node.
+fn has_comma(node: &SyntaxNode) -> bool {
+    node.children_with_tokens().any(|part| part.kind() == SyntaxKind::COMMA)
 }

@@ -34,6 +34,10 @@ impl Lowering<'_> {
                 let zero = hx_index::Expr::default();
                 Ok(Value::Int(value.maximum(&(zero - value.clone()), &self.facts)))
             }
+            Value::Int(value) if operator == Operator::Sign => {
+                let (least, most) = (hx_index::Expr::constant(-1), hx_index::Expr::constant(1));
+                Ok(Value::Int(value.maximum(&least, &self.facts).minimum(&most, &self.facts)))
+            }
             Value::Int(value) => match value.as_const() {
                 Some(value) => Ok(Value::Float(constant(operator, value as f64))),
                 None => {

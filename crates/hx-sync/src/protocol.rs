@@ -162,7 +162,7 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         _ => None,
     });
     let slips = pipes(&|kind| match kind {
-        Kind::Slip { pipe, .. } | Kind::Crowded { pipe, .. } => Some(*pipe),
+        Kind::Slip { pipe, .. } | Kind::Crowded { pipe, .. } | Kind::Doubled { pipe, .. } => Some(*pipe),
         _ => None,
     });
     // A group that writes an operand of its own product in flight also races with the products of other groups. Report one of the two: the

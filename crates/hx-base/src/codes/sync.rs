@@ -80,7 +80,8 @@ family! {
     DIVERGENT_BARRIER = "HX0407", "divergent-barrier", Error, "not all threads reach a barrier";
 
     /// The copies into a stage depend on the way to it, so that some stages get fewer bytes than others and are never full. Copy
-    /// always and let bounds make the tile empty, or acquire the stage under the same condition.
+    /// always and let bounds make the tile empty, or acquire the stage under the same condition. In the same way each stage that a role
+    /// acquires is published once, or none is.
     ///
     /// ```hx fails
     /// kernel pass(x: f32[m], c: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
@@ -153,7 +154,7 @@ family! {
     UNWRITTEN_SHARED = "HX0411", "unwritten-shared", Error, "a shared tensor is read but never written";
 
     /// A copy that signals a pipeline fills the stage acquired last: some stage must be acquired before it, and its
-    /// destination must be indexed by that stage.
+    /// destination must be indexed by that stage. `publish` hands on the stage acquired last, too.
     ///
     /// ```text
     /// let s = pipe.acquire();

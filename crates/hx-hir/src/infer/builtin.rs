@@ -169,7 +169,9 @@ impl Infer<'_> {
     fn method(&mut self, method: Method, given: &[Option<TypedArg>]) -> Option<Ty> {
         Some(match method {
             Method::Acquire | Method::WaitStage => Ty::Int(None),
-            Method::Publish | Method::Release | Method::ReleasePrevious | Method::Take | Method::Pass => Ty::Unit,
+            Method::Publish | Method::Release | Method::ReleasePrevious | Method::Take | Method::Pass => {
+                Ty::Unit
+            }
             Method::Skip => {
                 let [(at, count)] = first(given)?;
                 self.want_int(at, &count);
@@ -583,7 +585,9 @@ impl Infer<'_> {
                 (found, _) => found,
             },
             Ty::Int(_) | Ty::Float(_) if function == MathFn::Isnan => Ty::Bool,
-            Ty::Int(_) if matches!(function, MathFn::Abs | MathFn::Popcount | MathFn::Clz) => Ty::Int(None),
+            Ty::Int(_) if matches!(function, MathFn::Abs | MathFn::Sign | MathFn::Popcount | MathFn::Clz) => {
+                Ty::Int(None)
+            }
             Ty::Int(_) => Ty::Float(None),
             float @ Ty::Float(_) => float,
             quiet if quiet.is_quiet() => quiet,

@@ -1,6 +1,6 @@
 //! Describes waits that never return.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_tile::{OpId, TensorId};
 
@@ -131,24 +131,45 @@ impl Machine<'_> {
     fn wants_fill(&self, agent: usize, pipe: u32, n: u32) -> (bool, Want) {
         let state = &self.pipes[self.agents[agent].block as usize][pipe as usize];
         let expected = state.all.get(n as usize).map_or(0, |stage| stage.expected);
-        let (mut acquire, mut acquired) = (None, 0);
+        let (acquire, acquired) = self.acquired(pipe);
+        (expected == 0, Want::Fill { pipe, acquire, number: n + 1, acquired })
+    }
+
+    /// Returns the number of stages of a pipe that are acquired, by all scopes that fill them together, and an acquire of the scope that
+    /// acquires the fewest.
+    fn acquired(&self, pipe: u32) -> (Option<OpId>, u32) {
+        let mut teams: BTreeMap<Team, (OpId, u32)> = BTreeMap::new();
+        let mut made = BTreeSet::new();
         for step in self.scripts.iter().flat_map(|script| &script.steps) {
             if let StepKind::Acquire { pipe: of, n } = step.kind
                 && of == pipe
             {
-                acquire = acquire.or(Some(step.op));
-                acquired = acquired.max(n + 1);
+                made.insert(step.op);
+                let (_, acquired) = teams.entry(step.team).or_insert((step.op, 0));
+                *acquired = (*acquired).max(n + 1);
             }
         }
-        // A launch may have no round of the loop that acquires.
+        let fillers = self.protocol.pipes[pipe as usize].fillers as usize;
+        if fillers == 1 && !teams.is_empty() {
+            let acquired = teams.values().map(|(_, acquired)| *acquired).max().unwrap_or(0);
+            return (teams.values().next().map(|(op, _)| *op), acquired);
+        }
+        if let Some((op, acquired)) = teams.values().min_by_key(|(_, acquired)| *acquired)
+            && teams.len() >= fillers
+        {
+            return (Some(*op), *acquired);
+        }
+        // A launch may have no round of the loop in which a scope acquires.
+        let mut acquire = None;
         self.protocol.visit(&mut |stmt| {
             if let Stmt::Act(op, Act::Acquire { pipe: of, .. }) = stmt
                 && *of == pipe
+                && !made.contains(op)
             {
                 acquire = acquire.or(Some(*op));
             }
         });
-        (expected == 0, Want::Fill { pipe, acquire, number: n + 1, acquired })
+        (acquire, 0)
     }
 
     fn wants_turn(&self, agent: usize, turns: u32) -> (bool, Want) {
