@@ -164,7 +164,19 @@ fn cheapest<'db>(
         solved(db, form, &args)
     };
     let cycles = |solved: &Solved| hx_synth::compared(&solved.program, &solved.solution);
-    let row_major = solve(CtValue::Auto)?.map_err(|reason| vec![no_layouts(db, form, &open, reason)])?;
+    let row_major = match solve(CtValue::Auto)? {
+        Ok(solved) => solved,
+        // The diagnostics of the row-major instance say what the target lacks.
+        Err(Unsolved::Target) => {
+            return Ok(InferredOrder {
+                name: open.name,
+                params: open.params,
+                block: None,
+                tried: Vec::new(),
+            });
+        }
+        Err(Unsolved::Because(reason)) => return Err(vec![no_layouts(db, form, &open, reason)]),
+    };
     let mut tried = vec![TriedOrder {
         block: None,
         fragment: String::new(),
@@ -188,6 +200,13 @@ fn cheapest<'db>(
     Ok(InferredOrder { name: open.name, params: open.params, block, tried })
 }
 
+/// The reason why an instance with a program has no solution.
+enum Unsolved {
+    /// The target lacks what the kernel needs.
+    Target,
+    Because(String),
+}
+
 /// Solves a form with these arguments. The inner error says why it has a program and no solution.
 ///
 /// # Errors
@@ -196,10 +215,10 @@ fn solved<'db>(
     db: &'db dyn Db,
     form: Form<'db>,
     args: &CtArgs,
-) -> Result<Result<Solved, String>, Vec<LowerError>> {
+) -> Result<Result<Solved, Unsolved>, Vec<LowerError>> {
     let kernel = form.kernel(db);
     let Some(sound) = Sound::of(db, kernel) else {
-        return Ok(Err(format!("`{}` has errors", kernel.name(db))));
+        return Ok(Err(Unsolved::Because(format!("`{}` has errors", kernel.name(db)))));
     };
     let poll = || {
         db.unwind_if_revision_cancelled();
@@ -211,11 +230,10 @@ fn solved<'db>(
         return Ok(Ok(solved));
     }
     let program = &chosen.lowered.program;
-    if let Err(lacks) = needs::check(program) {
-        let lacks: Vec<&str> = lacks.iter().map(|need| need.what).collect();
-        return Ok(Err(format!("{} cannot compile {}", form.target(db), lacks.join(", "))));
+    if needs::check(program).is_err() {
+        return Ok(Err(Unsolved::Target));
     }
-    Ok(hx_synth::solve(program, &poll).map_err(|failure| failure.message))
+    Ok(hx_synth::solve(program, &poll).map_err(|failure| Unsolved::Because(failure.message)))
 }
 
 /// Returns the error of a kernel whose default instance has no solution.

@@ -36,7 +36,7 @@ fn words_of_cutlass_lead_to_ours() {
             error[HX0213]: a pipeline has nothing called `producer_commit`
                           pipe.producer_commit();
                                ^^^^^^^^^^^^^^^
-              help: copies with `signal: pipe` complete a stage by themselves
+              help: copies with `signal: pipe` complete a stage by themselves, and `pipe.publish();` hands on what the threads of the role wrote
             error[HX0101]: nothing in scope is called `elect_one`
                           if elect_one() {}
                              ^^^^^^^^^

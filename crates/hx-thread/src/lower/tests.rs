@@ -371,8 +371,8 @@ fn without_the_first_scope_the_next_one_draws() {
           barriers work empty: 2 of 4 at 16
           tickets work: 0..(m + 63) / 64 of c at 32
           roles
-          2 groups of threads 0..256 for g, first warp
-          role of threads 256..384
+          2 groups of threads 0..256 for g, 240 registers, first warp
+          role of threads 256..384, 24 registers
             let work_ticket = 0
             let work_parity = 0
             draw work[0] when empty, parity 1
