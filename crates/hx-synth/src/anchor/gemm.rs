@@ -19,6 +19,8 @@ pub(crate) struct Tiling {
     pub(crate) copies: i64,
     /// Instructions of one unit along M, N, K and the batch.
     pub(crate) issues: [i64; 4],
+    /// The instructions of one unit along M and N between which rows or columns in pairs alternate; 1 if they do not.
+    pub(crate) alternating: [i64; 2],
     pub(crate) c: Rc<ThreadValueLayout>,
     /// A and B; `None` for one that the instructions read from shared memory.
     pub(crate) operands: [Option<OperandLayout>; 2],
@@ -112,10 +114,14 @@ impl Tiling {
     /// read them, and these extents.
     pub(crate) fn c_by_issue(&self) -> (ThreadValueLayout, [i64; 4]) {
         let [m, n, _, batch] = self.issues;
-        let [along_m, along_n, along_batch] = [m, n, batch].map(|issues| usize::from(issues > 1));
-        let (rest, batches) = self.c.value.split_at(self.c.value.len() - along_batch);
-        let (atom, issues) = rest.split_at(rest.len() - along_m - along_n);
-        let value = atom.iter().chain(issues.iter().rev()).chain(batches).cloned().collect();
+        let modes = |issues: i64, alternating: i64| {
+            usize::from(alternating > 1) + usize::from(issues / alternating > 1)
+        };
+        let [alternating_m, alternating_n] = self.alternating;
+        let (rest, batches) = self.c.value.split_at(self.c.value.len() - modes(batch, 1));
+        let (rest, along_m) = rest.split_at(rest.len() - modes(m, alternating_m));
+        let (atom, along_n) = rest.split_at(rest.len() - modes(n, alternating_n));
+        let value = [atom, along_m, along_n, batches].concat();
         let layout = ThreadValueLayout { tile: self.c.tile.clone(), thread: self.c.thread.clone(), value };
         (layout, [self.row.c.values(), m, n, batch])
     }

@@ -3,5 +3,6 @@
 pub(crate) mod copy;
 pub(crate) mod descriptor;
 pub(crate) mod gemm;
+mod paired;
 pub(crate) mod tiling;
 pub(crate) mod tilings;
