@@ -220,7 +220,8 @@ fn matrices_of_bytes_are_transposed_by_their_instructions() {
             // Register i of a lane holds the pair of bytes l / 4 of rows 2 (l % 4) and the next of matrix i, whose row r lane
             // 8i + r addresses.
             let byte = |matrix: i64, byte: i64| {
-                let (addressing, column) = (8 * matrix + 2 * (lane % 4) + byte / 2, 2 * (lane / 4) + byte % 2);
+                let (addressing, column) =
+                    (8 * matrix + 2 * (lane % 4) + byte / 2, 2 * (lane / 4) + byte % 2);
                 memory.eval(addressing + 32 * column)
             };
             let matrices: Vec<Vec<i64>> =
@@ -236,8 +237,7 @@ fn matrices_of_bytes_are_transposed_by_their_instructions() {
                 let [.., to, first, second, selector] = words.as_slice() else { panic!("{name}") };
                 let bytes = [named(first), named(second)].concat();
                 let selector = u32::from_str_radix(selector.trim_start_matches("0x"), 16).unwrap();
-                let taken: Vec<i64> =
-                    (0..4).map(|i| bytes[(selector >> (4 * i) & 7) as usize]).collect();
+                let taken: Vec<i64> = (0..4).map(|i| bytes[(selector >> (4 * i) & 7) as usize]).collect();
                 assert_eq!(taken, named(to), "{name} lane {lane}");
             }
         }

@@ -62,7 +62,9 @@ fn is_across(program: &TileProgram, operand: TensorId, pool: &Pool) -> bool {
         OpKind::Copy { src, dst } if dst.register() == Some(operand) => Some(src),
         _ => None,
     });
-    let Some((view, tensor)) = loaded.and_then(|view| Some((view, view.base.shared()?))) else { return false };
+    let Some((view, tensor)) = loaded.and_then(|view| Some((view, view.base.shared()?))) else {
+        return false;
+    };
     let Some(along_k) = view.modes.get(1).map(|mode| mode.dim) else { return false };
     if let Some(pin) = pin_of(program, tensor) {
         return !pin.layout.mode(along_k).leaves().iter().any(|(extent, stride)| *extent > 1 && *stride == 1);

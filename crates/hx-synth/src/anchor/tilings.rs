@@ -74,7 +74,8 @@ fn from_registers(
             }
             let made = |dealing| tile(row, arrangement, units, &gemm.shape, dealing, pool);
             let runs = runs(target, row, k, packed).into_iter();
-            let dealings = runs.flat_map(|run| paired.iter().map(move |paired| Dealing { run, paired: *paired }));
+            let dealings =
+                runs.flat_map(|run| paired.iter().map(move |paired| Dealing { run, paired: *paired }));
             out.extend(dealings.filter_map(made));
         }
         if let (Some(pin), true) = (gemm.pinned, out.is_empty()) {

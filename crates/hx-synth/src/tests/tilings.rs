@@ -355,7 +355,8 @@ fn an_instruction_of_four_warps_costs_its_issues() {
     assert_eq!(row.warps(32), [4, 1]);
     let shape = Shape { m: 128, n: 64, k: 64, batch: None };
     let cost = |units: i64| {
-        let tiling = tile(row, [units, 1, 1], units, &shape, Dealing::OWN, &Pool::default()).expect("the row fits");
+        let tiling =
+            tile(row, [units, 1, 1], units, &shape, Dealing::OWN, &Pool::default()).expect("the row fits");
         crate::cost::gemm(Target::usual(), &tiling, 128 * units as u32)
     };
     // Four steps along K: two instructions from one unit, or one instruction from each of two units on the same matrix units.
