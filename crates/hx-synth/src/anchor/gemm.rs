@@ -19,9 +19,9 @@ pub(crate) struct Tiling {
     pub(crate) copies: i64,
     /// Instructions of one unit along M, N, K and the batch.
     pub(crate) issues: [i64; 4],
-    /// The instructions of one unit along M and N between which rows or columns in pairs alternate; 1 if they do not.
-    pub(crate) alternating: [i64; 2],
     pub(crate) c: Rc<ThreadValueLayout>,
+    /// The accumulator with its values in the order of the instructions: `[value, m issue, n issue, batch issue]`.
+    pub(crate) c_by_issue: Rc<ThreadValueLayout>,
     /// A and B; `None` for one that the instructions read from shared memory.
     pub(crate) operands: [Option<OperandLayout>; 2],
 }
@@ -110,20 +110,10 @@ impl<'p> Gemm<'p> {
 }
 
 impl Tiling {
-    /// Returns the accumulator with the values in the order `[value, m issue, n issue, batch issue]` in which the instructions
-    /// read them, and these extents.
-    pub(crate) fn c_by_issue(&self) -> (ThreadValueLayout, [i64; 4]) {
+    /// Returns the extents of [`Tiling::c_by_issue`].
+    pub(crate) fn c_extents(&self) -> [i64; 4] {
         let [m, n, _, batch] = self.issues;
-        let modes = |issues: i64, alternating: i64| {
-            usize::from(alternating > 1) + usize::from(issues / alternating > 1)
-        };
-        let [alternating_m, alternating_n] = self.alternating;
-        let (rest, batches) = self.c.value.split_at(self.c.value.len() - modes(batch, 1));
-        let (rest, along_m) = rest.split_at(rest.len() - modes(m, alternating_m));
-        let (atom, along_n) = rest.split_at(rest.len() - modes(n, alternating_n));
-        let value = [atom, along_m, along_n, batches].concat();
-        let layout = ThreadValueLayout { tile: self.c.tile.clone(), thread: self.c.thread.clone(), value };
-        (layout, [self.row.c.values(), m, n, batch])
+        [self.row.c.values(), m, n, batch]
     }
 
     /// Returns the number of instructions that one unit executes.

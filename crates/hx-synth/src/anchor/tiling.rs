@@ -161,16 +161,33 @@ pub(crate) fn tile_with(
         }
         None => None,
     };
+    let c = |issues: [[TileMode; 2]; 2]| {
+        let layout = operand(
+            &row.c,
+            &shape.tile([im, i_n], 1),
+            &shape.tile([shape.m, shape.n], batch),
+            warps(warps_m.clone(), shape.step(wn, 1, own_n)),
+            issues.into_iter().flatten().chain([along_batch.clone()]),
+        )?;
+        in_pairs(layout, dealing.paired)
+    };
     // Issues along N come first: two neighbours along N then form one fragment of the A operand of a following gemm.
-    let c = operand(
-        &row.c,
-        &shape.tile([im, i_n], 1),
-        &shape.tile([shape.m, shape.n], batch),
-        warps(warps_m, shape.step(wn, 1, own_n)),
-        issue_n(1).into_iter().chain(issue_m(0)).chain([along_batch.clone()]),
-    )?;
-    let c = pool.keep(in_pairs(c, dealing.paired)?);
-    Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, alternating, c, operands: [a, b] })
+    let [held, by_issue] = [c([issue_n(1), issue_m(0)])?, c([issue_m(0), issue_n(1)])?];
+    let c = pool.keep(if dealing.paired[1] { neighbours_first(held, 1) } else { held });
+    let c_by_issue = pool.keep(by_issue);
+    Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, c, c_by_issue, operands: [a, b] })
+}
+
+/// Moves the values that are neighbours along a dimension to the front: a conversion to narrower elements then packs neighbours.
+fn neighbours_first(layout: ThreadValueLayout, dim: usize) -> ThreadValueLayout {
+    let ThreadValueLayout { tile, thread, mut value } = layout;
+    let (mut first, mut unit) = (Vec::new(), 1);
+    while let Some(at) = value.iter().position(|mode| mode.along() == Some((dim, unit))) {
+        unit *= value[at].extent;
+        first.push(value.remove(at));
+    }
+    first.append(&mut value);
+    ThreadValueLayout { tile, thread, value: first }
 }
 
 /// Deals the rows and the columns of a tile in pairs, as far as `paired` asks for it.
@@ -263,10 +280,7 @@ impl Tiling {
         let [im, i_n, ik, il] = self.issues;
         let [a, b] = &self.operands;
         match operand {
-            0 => {
-                let (order, extents) = self.c_by_issue();
-                is_regular(pool, held, &pool.keep(order), extents)
-            }
+            0 => is_regular(pool, held, &self.c_by_issue, self.c_extents()),
             1 => a
                 .as_ref()
                 .is_some_and(|a| is_regular(pool, held, &a.by_issue, [self.row.a.values(), im, ik, il])),
