@@ -92,3 +92,30 @@ fn filled_along(program: &TileProgram, op: &Op, tensor: TensorId, pool: &Pool) -
     };
     dst.modes.get(along?).map(|mode| mode.dim)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lanes that held row `g` and row `g + 8` hold rows `2 g` and `2 g + 1`; whole groups of 16 rows stay.
+    #[test]
+    fn neighbours_are_dealt_in_pairs() {
+        let modes = [(8, 1), (2, 8), (3, 16)].map(|(extent, stride)| TileMode::new(extent, vec![stride, 0]));
+        let of = |modes: Vec<TileMode>| -> Option<Vec<(i64, i64)>> {
+            Some(dealt(modes, 0)?.iter().map(|mode| (mode.extent, mode.strides[0])).collect())
+        };
+        assert_eq!(of(modes.to_vec()), Some(vec![(8, 2), (2, 1), (3, 16)]));
+        let columns = [(4, 2), (2, 1)].map(|(extent, stride)| TileMode::new(extent, vec![stride, 0]));
+        assert_eq!(of(columns.to_vec()), Some(vec![(4, 4), (2, 2)]));
+        // 16 rows that one mode walks, and every third row, have no pairs that a stride describes.
+        assert_eq!(of(vec![TileMode::new(16, vec![1, 0])]), None);
+        assert_eq!(of(vec![TileMode::new(4, vec![24, 0])]), None);
+    }
+
+    #[test]
+    fn only_what_is_offered_is_dealt() {
+        assert_eq!(ways([false, false]), [[false, false]]);
+        assert_eq!(ways([false, true]), [[false, false], [false, true]]);
+        assert_eq!(ways([true, true]).len(), 4);
+    }
+}
