@@ -2,10 +2,10 @@
 //! as instructions do that load tiles of bytes across both dimensions.
 
 use hx_target::Space;
-use hx_tile::{Base, Op, OpKind, TensorId, TileMode, TileProgram, View};
+use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, View};
 
 use super::gemm::Gemm;
-use crate::access::global;
+use crate::access::{Transfer, global};
 use crate::search::pool::Pool;
 use crate::shared::pin_of;
 
@@ -17,7 +17,7 @@ const LANES: i64 = 8;
 pub(super) const PAIRED: i64 = PAIR * LANES;
 
 /// Returns whether rows of A and columns of B may be dealt in pairs: a target's instruction loads elements of this width across both
-/// dimensions, and the operand comes from shared memory that is not known to be contiguous along K.
+/// dimensions, and the operand comes from shared memory that is contiguous along them.
 pub(super) fn offered(program: &TileProgram, gemm: &Gemm<'_>, pool: &Pool) -> [bool; 2] {
     let extents = [gemm.shape.m, gemm.shape.n];
     [0, 1].map(|i| {
@@ -49,8 +49,8 @@ pub(super) fn dealt(modes: Vec<TileMode>, dim: usize) -> Option<Vec<TileMode>> {
     modes.into_iter().filter(|mode| mode.extent > 1).map(paired).collect()
 }
 
-/// Reports whether an operand is loaded from a shared tensor that is filled along another dimension than K, which is the operand's
-/// second one.
+/// Reports whether an operand is loaded from a shared tensor that is filled along the operand's first dimension: its rows or columns. K is
+/// the second one.
 fn is_across(program: &TileProgram, operand: TensorId, pool: &Pool) -> bool {
     let bits = program.tensor(operand).dtype.bits();
     let mut loads = program.target.rows().copies_between(Space::Shared, Space::Register);
@@ -58,18 +58,20 @@ fn is_across(program: &TileProgram, operand: TensorId, pool: &Pool) -> bool {
         return false;
     }
     let ops = program.ops(1.0);
-    let loaded = ops.iter().find_map(|(op, _)| match &op.kind {
-        OpKind::Copy { src, dst } if dst.register() == Some(operand) => Some(src),
-        _ => None,
-    });
-    let Some((view, tensor)) = loaded.and_then(|view| Some((view, view.base.shared()?))) else {
+    let loaded = ops.iter().find_map(|(op, _)| load_of(op, operand));
+    let Some((view, tensor)) = loaded.and_then(|(_, view)| Some((view, view.base.shared()?))) else {
         return false;
     };
-    let Some(along_k) = view.modes.get(1).map(|mode| mode.dim) else { return false };
+    let Some(own) = view.modes.first().map(|mode| mode.dim) else { return false };
     if let Some(pin) = pin_of(program, tensor) {
-        return !pin.layout.mode(along_k).leaves().iter().any(|(extent, stride)| *extent > 1 && *stride == 1);
+        return pin.layout.mode(own).leaves().iter().any(|(extent, stride)| *extent > 1 && *stride == 1);
     }
-    ops.iter().any(|(op, _)| filled_along(program, op, tensor, pool).is_some_and(|dim| dim != along_k))
+    ops.iter().any(|(op, _)| filled_along(program, op, tensor, pool) == Some(own))
+}
+
+/// Returns a load of a register tensor, and the view that it reads; `None` if the operation is none.
+fn load_of(op: &Op, register: TensorId) -> Option<(&Op, &View)> {
+    Transfer::of(op).filter(|load| load.is_load && load.register == register).map(|load| (op, load.memory))
 }
 
 /// Returns the dimension of a shared tensor along which an operation fills it from neighbours in global memory; `None` if it does
@@ -83,12 +85,13 @@ fn filled_along(program: &TileProgram, op: &Op, tensor: TensorId, pool: &Pool) -
         let param = global::param_of(program, view)?;
         Some(pool.alignment(op.id, || global::alignment(program, view, param)).run.as_ref()?.dim())
     };
-    let along = match src.base {
-        Base::Register(register) => program.ops(1.0).into_iter().find_map(|(op, _)| match &op.kind {
-            OpKind::Copy { src, dst } if dst.register() == Some(register) => run(op, src),
-            _ => None,
-        }),
-        _ => run(op, src),
+    let along = match src.register() {
+        Some(register) => {
+            let ops = program.ops(1.0);
+            let load = ops.into_iter().find_map(|(op, _)| load_of(op, register));
+            load.and_then(|(op, view)| run(op, view))
+        }
+        None => run(op, src),
     };
     dst.modes.get(along?).map(|mode| mode.dim)
 }
