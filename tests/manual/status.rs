@@ -305,7 +305,8 @@ fn instructions() -> String {
     out.push_str(
         "\nThese instructions read `b` from shared memory by descriptor, and `a` from shared memory or registers.\n\
          A group of 128 threads multiplies 64 rows of `a` by `n` rows of `b`; `n` is a multiple of 8, and of 16 for integers from 32 on.\n\
-         In shared memory, 16-bit operands are contiguous along K or along their rows and columns, all others along K.\n\n\
+         In shared memory, 16-bit operands are contiguous along K or along their rows and columns, all others along K.\n\
+         A tile of bytes that is contiguous along its rows and columns goes [through registers](../hopper.md#bytes-that-lie-across).\n\n\
          | `a` and `b` | `c` | steps | `n` | from |\n|---|---|---|---|---|\n",
     );
     for row in by_operands(hx_target::GemmRow::is_by_descriptor) {

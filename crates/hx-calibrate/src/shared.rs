@@ -58,7 +58,11 @@ pub(crate) fn work(row: &CopyRow, access: Access) -> (String, String, String) {
         let registers =
             if words > 1 && !row.ptx.contains("{{{r}}}") { format!("{{{registers}}}") } else { registers };
         let at = format!("%{}", if load { words } else { 0 });
-        let text = fill(&row.ptx, &[("r", &registers), ("a", &at)]);
+        let single: Vec<String> = (0..words).map(|word| format!("r{word}")).collect();
+        let single = single.iter().zip(&listed).map(|(name, register)| (name.as_str(), register.as_str()));
+        let operands: Vec<(&str, &str)> =
+            [("r", registers.as_str()), ("a", at.as_str())].into_iter().chain(single).collect();
+        let text = fill(&row.ptx, &operands);
         round += &if load {
             // The assembler drops words of a load that nobody needs: the next address needs all of them, and gets 0.
             setup += &format!("    unsigned at{chain} = own + {};\n", chain % 4 * 512);

@@ -106,6 +106,7 @@ impl Row {
             access: bytes,
             word: self.bits,
             words: 1,
+            permutes: 0,
             memory: None,
             register: None,
             issue: self.issue,

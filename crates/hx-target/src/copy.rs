@@ -29,6 +29,9 @@ pub struct CopyRow {
     pub word: u32,
     /// Number of register operands.
     pub words: u32,
+    /// Byte permutations that a lane makes besides the access, before a store or after a load.
+    #[serde(default)]
+    pub permutes: u32,
     /// (lane, value) → element of the instruction's tile, as lanes address memory.
     #[serde(default, deserialize_with = "optional_layout")]
     pub memory: Option<Layout>,
@@ -42,7 +45,7 @@ pub struct CopyRow {
     /// The ability of a target that has the row; every target has a row without one.
     #[serde(default)]
     pub needs: Option<Feature>,
-    /// PTX with `{r}` for the registers and `{a}` for the address. An atomic instruction also has `{m}` for its order and scope,
+    /// PTX with `{r}` for the registers, `{r0}`, `{r1}`, … for single ones, and `{a}` for the address. An atomic instruction also has `{m}` for its order and scope,
     /// `{o}` for the element as it was before, and `{c}` for the value to compare with.
     pub ptx: String,
 }

@@ -148,7 +148,7 @@ fn m8n8k4_is_the_documented_fragment() {
 /// (l % 4) and the next; with `.trans` row and column of the element are exchanged.
 #[test]
 fn matrix_loads_are_the_documented_exchange() {
-    for row in catalogue().copies.iter().filter(|r| r.is_collective()) {
+    for row in catalogue().copies.iter().filter(|r| r.element_bits == Some(16)) {
         let matrices = i64::from(row.bytes / 4);
         let rows = 8 * matrices;
         let (memory, register) = (row.memory.as_ref().unwrap(), row.register.as_ref().unwrap());
@@ -175,7 +175,7 @@ fn matrix_loads_are_the_documented_exchange() {
 /// adjacent in memory.
 #[test]
 fn matrix_loads_move_packs() {
-    for row in catalogue().copies.iter().filter(|r| r.is_collective()) {
+    for row in catalogue().copies.iter().filter(|r| r.element_bits == Some(16)) {
         let rows = 8 * i64::from(row.bytes / 4);
         for (dtype, packed) in
             [(DType::U8, 2), (DType::F8E4m3, 2), (DType::I4, 4), (DType::U2, 8), (DType::U1, 16)]
@@ -199,6 +199,74 @@ fn matrix_loads_move_packs() {
     }
 }
 
+/// The instructions in the PTX of a row that transposes bytes, one after the other: matrices of pairs of bytes by the definition of
+/// PTX ISA 9.7.14.5.15, and permutations by that of `prmt` (9.7.9.7). Each byte of memory is one element.
+#[test]
+fn matrices_of_bytes_are_transposed_by_their_instructions() {
+    let rows: Vec<_> = catalogue().copies.iter().filter(|r| r.element_bits == Some(8)).collect();
+    assert_eq!(rows.len(), 4);
+    for row in rows {
+        let (name, words) = (&row.name, row.words as usize);
+        let (memory, register) = (row.memory.as_ref().unwrap(), row.register.as_ref().unwrap());
+        let statements: Vec<Vec<&str>> = row
+            .ptx
+            .split(';')
+            .map(|text| text.split([' ', ',', '[', ']']).filter(|word| !word.is_empty()).collect())
+            .collect();
+        let permutations: Vec<_> = statements.iter().filter(|words| words.contains(&"prmt.b32")).collect();
+        assert_eq!((permutations.len(), row.permutes), (words, words as u32), "{name}");
+        assert!(row.ptx.contains(&format!("m8n8.x{words}.trans.shared.b16")), "{name}");
+        for lane in 0..32 {
+            // Register i of a lane holds the pair of bytes l / 4 of rows 2 (l % 4) and the next of matrix i, whose row r lane
+            // 8i + r addresses.
+            let byte = |matrix: i64, byte: i64| {
+                let (addressing, column) =
+                    (8 * matrix + 2 * (lane % 4) + byte / 2, 2 * (lane / 4) + byte % 2);
+                memory.eval(addressing + 32 * column)
+            };
+            let matrices: Vec<Vec<i64>> =
+                (0..words as i64).map(|m| (0..4).map(|b| byte(m, b)).collect()).collect();
+            let held: Vec<Vec<i64>> = (0..words as i64)
+                .map(|word| (0..4).map(|b| register.eval(lane + 32 * (4 * word + b))).collect())
+                .collect();
+            let named = |operand: &str| -> Vec<i64> {
+                let index: usize = operand.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
+                if operand.starts_with('x') { matrices[index].clone() } else { held[index].clone() }
+            };
+            for words in &permutations {
+                let [.., to, first, second, selector] = words.as_slice() else { panic!("{name}") };
+                let bytes = [named(first), named(second)].concat();
+                let selector = u32::from_str_radix(selector.trim_start_matches("0x"), 16).unwrap();
+                let taken: Vec<i64> = (0..4).map(|i| bytes[(selector >> (4 * i) & 7) as usize]).collect();
+                assert_eq!(taken, named(to), "{name} lane {lane}");
+            }
+        }
+    }
+}
+
+/// A register of a row that transposes bytes holds four neighbours along the rows of the tile, and two neighbouring registers hold
+/// neighbouring columns: the fragments of products of bytes, with their columns in pairs.
+#[test]
+fn matrices_of_bytes_are_fragments() {
+    for row in catalogue().copies.iter().filter(|r| r.element_bits == Some(8)) {
+        let (matrices, register) = (i64::from(row.words), row.register.as_ref().unwrap());
+        let rows = 8 * matrices;
+        for lane in 0..32 {
+            for value in 0..4 * matrices {
+                let (word, byte) = (value / 4, value % 4);
+                let (k, n) = (4 * (lane % 4) + byte + 16 * (word / 2), 2 * (lane / 4) + word % 2);
+                assert_eq!(register.eval(lane + 32 * value), k % rows + rows * n, "{} lane {lane}", row.name);
+            }
+        }
+        assert_eq!(coverage(register, rows * 16), vec![1; rows as usize * 16]);
+        let memory = row.memory.as_ref().unwrap();
+        let once = coverage(memory, rows * 16);
+        assert!(once.iter().all(|count| *count == 32 / rows as usize), "{}", row.name);
+        assert!(row.atom(DType::F16).is_none(), "{}", row.name);
+        assert_eq!(row.atom(DType::F8E4m3).map(|atom| atom.register), Some(register.clone()));
+    }
+}
+
 #[test]
 fn operands_hold_the_bytes() {
     for CopyRow { name, bytes, word, words, .. } in catalogue().copies.iter().filter(|r| !r.is_async()) {
@@ -217,6 +285,7 @@ fn rows_are_listed_widest_first() {
                 r.atomic.map(|a| (a.op, a.dtype, a.returns)),
                 r.is_collective(),
                 r.name.ends_with(".trans"),
+                r.element_bits,
             )
         };
         assert!(kind(&pair[0]) != kind(&pair[1]) || pair[0].bytes > pair[1].bytes, "{}", pair[1].name);

@@ -212,8 +212,12 @@ impl Product<'_> {
         let [rows, columns, steps] = self.row.shape;
         let elements = self.accumulator([im, i_n, il]);
         let corner = &elements[0];
+        // Registers may hold any rows of A, in the order in which the accumulator has them.
+        let in_registers = matches!(self.operands[0], Reading::Registers(..));
+        let row_at = |row: i64| if in_registers { elements[row as usize][0] } else { corner[0] + row };
+        let own: Vec<i64> = (0..rows).map(row_at).collect();
         for (at, element) in (0..).zip(&elements) {
-            let moved = [corner[0] + at % rows, corner[1] + at / rows];
+            let moved = [own[(at % rows) as usize], corner[1] + at / rows];
             if element[..2] != moved || element[2..] != corner[2..] {
                 return Err(format!("the accumulator has {element:?} where its instruction has {moved:?}"));
             }
@@ -223,7 +227,7 @@ impl Product<'_> {
         }
         let mut met = vec![false; depth as usize];
         for ik in 0..self.g.issues[2] {
-            let firsts = self.first_steps([im, ik, il], corner)?;
+            let firsts = self.first_steps([im, ik, il], &own, corner)?;
             for k in firsts..firsts + steps {
                 let slot = met.get_mut(k as usize).ok_or_else(|| format!("step {k} is past K = {depth}"))?;
                 if std::mem::replace(slot, true) {
@@ -262,8 +266,8 @@ impl Product<'_> {
     /// Returns the first step of K of an instruction.
     ///
     /// # Errors
-    /// If A is in registers, and they do not hold the instruction's rows with steps that follow each other.
-    fn first_steps(&self, [im, ik, il]: [i64; 3], corner: &[i64]) -> Result<i64, String> {
+    /// If A is in registers, and they do not hold the instruction's rows `own` with steps that follow each other.
+    fn first_steps(&self, [im, ik, il]: [i64; 3], own: &[i64], corner: &[i64]) -> Result<i64, String> {
         let [rows, _, steps] = self.row.shape;
         let (Reading::Registers(_, layout), Some(positions)) = (self.operands[0], self.g.a.registers())
         else {
@@ -277,11 +281,11 @@ impl Product<'_> {
             let at = layout.coordinate(self.first + lane, position);
             let element = fragment.layout.eval(lane + lanes * v);
             let begin = at[1] - element / rows;
-            if at[0] != corner[0] + element % rows
+            if at[0] != own[(element % rows) as usize]
                 || at[2..] != corner[2..]
                 || *first.get_or_insert(begin) != begin
             {
-                return Err(format!("A{at:?} is read where the rows from {} on are", corner[0]));
+                return Err(format!("A{at:?} is read where row {} is", own[(element % rows) as usize]));
             }
         }
         first.ok_or_else(|| "the instruction reads no element of A".into())

@@ -57,7 +57,10 @@ impl Emitter<'_> {
             "a" => Some(Slots::Input(words)),
             "o" => Some(Slots::Outputs(0..1)),
             "c" => Some(Slots::Input(words + 1)),
-            _ => None,
+            _ => {
+                let word = name.strip_prefix('r')?.parse().ok().filter(|word| *word < words)?;
+                Some(if load { Slots::Outputs(word..word + 1) } else { Slots::Input(word) })
+            }
         })
     }
 

@@ -133,6 +133,77 @@ fn matrix_loads_follow_their_definition() {
     }
 }
 
+/// Compares a load of bytes across both dimensions, from rows at a stride of 48 bytes, with its definition, and stores the bytes to another
+/// tensor, where they must lie as in the first.
+fn check_matrix_of_bytes(matrices: i64) {
+    const STRIDE: i64 = 48;
+    let mut k = Kernel::new(32);
+    let rows = 8 * matrices;
+    let a = k.input("a", DType::U8, &[32 * STRIDE], &[1]);
+    let b = k.output("b", DType::U8, &[32 * 4 * matrices], &[1]);
+    let d = k.output("d", DType::U8, &[32 * STRIDE], &[1]);
+    let (s, t) = (k.shared("s", DType::U8, 32 * 48), k.shared("t", DType::U8, 32 * 48));
+    let (r, g) = (k.registers("r", DType::U8, 16), k.registers("g", DType::U8, 16));
+    for i in 0..3 {
+        let offset = thread() * c(STRIDE) + c(16 * i);
+        k.push(transfer("ld.global.v4.b32", first(g, 16), a, offset.clone()));
+        k.push(transfer("st.shared.v4.b32", first(g, 16), s, offset.clone()));
+        k.push(transfer("st.shared.v4.b32", first(g, 16), t, offset));
+    }
+    k.push(hx_thread::Stmt::Leaf(hx_thread::Leaf::Barrier));
+    let lane = thread();
+    let row = div(rem(lane.clone(), rows), 16) * c(16)
+        + div(rem(lane.clone(), 8), 2) * c(4)
+        + rem(div(lane.clone(), 8), 2) * c(2)
+        + rem(lane.clone(), 2);
+    // Lanes beyond the rows of the matrices hold addresses outside, which the instructions must ignore.
+    let address = row * c(STRIDE) + div(lane, rows) * c(1_000_000);
+    let values_each = 4 * matrices;
+    let registers = first(r, values_each as u32);
+    let load = format!("ldmatrix.x{matrices}.trans.b8");
+    k.op("copy(s, r)", vec![transfer(&load, registers.clone(), s, address.clone())]);
+    for v in 0..values_each {
+        k.push(transfer("st.global.b8", at(r, c(v), 1), b, thread() * c(values_each) + c(v)));
+    }
+    k.push(hx_thread::Stmt::Leaf(hx_thread::Leaf::Barrier));
+    // The columns after those that were loaded.
+    let store = format!("stmatrix.x{matrices}.trans.b8");
+    k.push(transfer(&store, registers, t, address + c(16)));
+    k.push(hx_thread::Stmt::Leaf(hx_thread::Leaf::Barrier));
+    for i in 0..3 {
+        let offset = thread() * c(STRIDE) + c(16 * i);
+        k.push(transfer("ld.shared.v4.b32", first(g, 16), t, offset.clone()));
+        k.push(transfer("st.global.v4.b32", first(g, 16), d, offset));
+    }
+    let given: Vec<f64> = (0..32 * STRIDE).map(|i| (i % 251) as f64).collect();
+    let zeros = |count: i64| vec![0.0; count as usize];
+    let mut arguments = [
+        vector(DType::U8, &given),
+        vector(DType::U8, &zeros(32 * values_each)),
+        vector(DType::U8, &zeros(32 * STRIDE)),
+    ];
+    k.run(&mut arguments).unwrap();
+    let mut want = Vec::new();
+    for lane in 0..32 {
+        for v in 0..values_each {
+            let (row, column) = (4 * (lane % 4) + v % 4 + v / 8 * 16, 2 * (lane / 4) + v / 4 % 2);
+            want.push(given[(row * STRIDE + column) as usize]);
+        }
+    }
+    assert_eq!(values(DType::U8, &arguments[1]), want, "{load}");
+    let mut want = given.clone();
+    for (row, column) in (0..rows).flat_map(|row| (0..16).map(move |column| (row, column))) {
+        want[(row * STRIDE + 16 + column) as usize] = given[(row * STRIDE + column) as usize];
+    }
+    assert_eq!(values(DType::U8, &arguments[2]), want, "{store}");
+}
+
+#[test]
+fn matrices_of_bytes_follow_their_definition() {
+    check_matrix_of_bytes(2);
+    check_matrix_of_bytes(4);
+}
+
 #[test]
 fn conversions_round_to_nearest_even_in_order() {
     let mut k = Kernel::new(1);

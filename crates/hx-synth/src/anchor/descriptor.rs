@@ -5,7 +5,8 @@ use hx_target::{Addressing, GemmRow};
 use hx_tile::{TileProgram, View};
 
 use super::gemm::{Gemm, Tiling};
-use super::tiling::{arranged, arrangements, tile_with};
+use super::paired;
+use super::tiling::{Dealing, arranged, arrangements, tile_with};
 use crate::cost;
 use crate::failure::{Failure, FailureKind};
 use crate::search::pool::Pool;
@@ -27,14 +28,19 @@ const PORTION: i64 = 8;
 pub(crate) fn tilings(program: &TileProgram, gemm: &Gemm<'_>, pool: &Pool) -> Result<Vec<Tiling>, Failure> {
     let target = program.target;
     let threads = program.threads_of(gemm.op);
-    let mut out: Vec<([f64; 2], Tiling)> = Vec::new();
+    let mut out: Vec<([f64; 2], Vec<Tiling>)> = Vec::new();
+    let paired = paired::ways(paired::offered(program, gemm, pool));
     for (row, arrangement, groups) in arranged_rows(program, gemm, pool, false) {
         let fragments = [gemm.views[0].register().and(row.a.fragment()), None];
-        let made = tile_with(row, arrangement, groups, &gemm.shape, (1, fragments), pool);
+        let dealt = |paired: &[bool; 2]| {
+            let dealing = Dealing { paired: *paired, ..Dealing::OWN };
+            tile_with(row, arrangement, groups, &gemm.shape, (dealing, fragments), pool)
+        };
+        let made: Vec<Tiling> = paired.iter().filter_map(dealt).collect();
         // Of equal cycles, the fewest bytes of shared memory win: they leave it to the copies.
         let costs =
             |tiling: &Tiling| [cost::gemm(target, tiling, threads), (groups * read_bytes(tiling)) as f64];
-        out.extend(made.map(|tiling| (costs(&tiling), tiling)));
+        out.extend(made.first().map(costs).map(|costs| (costs, made)));
     }
     if out.is_empty() {
         let message = "no instruction of a group of warps computes this product";
@@ -43,7 +49,7 @@ pub(crate) fn tilings(program: &TileProgram, gemm: &Gemm<'_>, pool: &Pool) -> Re
     // The sort is stable: of equal costs, the largest size along N comes first.
     out.sort_by(|(a, _), (b, _)| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
     out.truncate(TILINGS);
-    Ok(out.into_iter().map(|(_, tiling)| tiling).collect())
+    Ok(out.into_iter().flat_map(|(_, tilings)| tilings).collect())
 }
 
 /// Returns the bytes that the instructions of one group read from shared memory.

@@ -20,6 +20,8 @@ pub(crate) struct Tiling {
     /// Instructions of one unit along M, N, K and the batch.
     pub(crate) issues: [i64; 4],
     pub(crate) c: Rc<ThreadValueLayout>,
+    /// The accumulator with its values in the order of the instructions: `[value, m issue, n issue, batch issue]`.
+    pub(crate) c_by_issue: Rc<ThreadValueLayout>,
     /// A and B; `None` for one that the instructions read from shared memory.
     pub(crate) operands: [Option<OperandLayout>; 2],
 }
@@ -108,16 +110,10 @@ impl<'p> Gemm<'p> {
 }
 
 impl Tiling {
-    /// Returns the accumulator with the values in the order `[value, m issue, n issue, batch issue]` in which the instructions
-    /// read them, and these extents.
-    pub(crate) fn c_by_issue(&self) -> (ThreadValueLayout, [i64; 4]) {
+    /// Returns the extents of [`Tiling::c_by_issue`].
+    pub(crate) fn c_extents(&self) -> [i64; 4] {
         let [m, n, _, batch] = self.issues;
-        let [along_m, along_n, along_batch] = [m, n, batch].map(|issues| usize::from(issues > 1));
-        let (rest, batches) = self.c.value.split_at(self.c.value.len() - along_batch);
-        let (atom, issues) = rest.split_at(rest.len() - along_m - along_n);
-        let value = atom.iter().chain(issues.iter().rev()).chain(batches).cloned().collect();
-        let layout = ThreadValueLayout { tile: self.c.tile.clone(), thread: self.c.thread.clone(), value };
-        (layout, [self.row.c.values(), m, n, batch])
+        [self.row.c.values(), m, n, batch]
     }
 
     /// Returns the number of instructions that one unit executes.

@@ -6,6 +6,7 @@ use hx_target::{Fragment, GemmRow, Target};
 use hx_tile::{TileMode, tile_modes};
 
 use super::gemm::{OperandLayout, Shape, Tiling, ceil_div};
+use super::paired::{self, PAIRED};
 use crate::distribution::{ThreadValueLayout, key, layout_of_table};
 use crate::search::pool::Pool;
 
@@ -76,6 +77,20 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
     (1..=n).filter(move |d| n % d == 0)
 }
 
+/// How the rows, the columns and the steps along K are dealt to the lanes of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dealing {
+    /// The factor by which a thread lengthens the instruction's own runs of neighbours along K.
+    pub(crate) run: i64,
+    /// Whether a lane holds neighbouring rows of A and columns of B in pairs.
+    pub(crate) paired: [bool; 2],
+}
+
+impl Dealing {
+    /// As the instruction itself deals them.
+    pub(crate) const OWN: Dealing = Dealing { run: 1, paired: [false; 2] };
+}
+
 /// Tiles `C` as [`tile_with`] does, with an instruction that reads both operands from registers. Returns `None` also if the
 /// instruction reads an operand from shared memory.
 pub(crate) fn tile(
@@ -83,11 +98,11 @@ pub(crate) fn tile(
     arrangement: [i64; 3],
     units: i64,
     shape: &Shape,
-    run: i64,
+    dealing: Dealing,
     pool: &Pool,
 ) -> Option<Tiling> {
     let [a, b] = row.fragments()?;
-    tile_with(row, arrangement, units, shape, (run, [Some(a), Some(b)]), pool)
+    tile_with(row, arrangement, units, shape, (dealing, [Some(a), Some(b)]), pool)
 }
 
 /// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. If the warps do not divide a
@@ -98,54 +113,90 @@ pub(crate) fn tile_with(
     [wm, wn, wl]: [i64; 3],
     units: i64,
     shape: &Shape,
-    (run, [a_fragment, b_fragment]): (i64, [Option<&Fragment>; 2]),
+    (dealing, [a_fragment, b_fragment]): (Dealing, [Option<&Fragment>; 2]),
     pool: &Pool,
 ) -> Option<Tiling> {
     let [im, i_n, ik] = row.shape;
     let batch = shape.batch.unwrap_or(1);
-    let issues = [ceil_div(shape.m, im * wm), ceil_div(shape.n, i_n * wn), shape.k / ik, ceil_div(batch, wl)];
+    // Rows or columns in pairs alternate between two instructions that have too few of them.
+    let alternating = |atom: i64, paired: bool| if paired { ceil_div(PAIRED, atom) } else { 1 };
+    let alternating = [alternating(im, dealing.paired[0]), alternating(i_n, dealing.paired[1])];
+    let [own_m, own_n] = [im * alternating[0], i_n * alternating[1]];
+    let [rounds_m, rounds_n] = [ceil_div(shape.m, own_m * wm), ceil_div(shape.n, own_n * wn)];
+    let issues = [rounds_m * alternating[0], rounds_n * alternating[1], shape.k / ik, ceil_div(batch, wl)];
     let copies = units / (wm * wn * wl);
-    let (warps_m, warps_n) = (shape.step(wm, 0, im), shape.step(wn, 0, i_n));
+    let (warps_m, warps_n) = (shape.step(wm, 0, own_m), shape.step(wn, 0, own_n));
     let others = [shape.step(wl, 2, 1), shape.still(copies)];
     let along_batch = shape.step(issues[3], 2, wl);
     let warps =
         |first: TileMode, second: TileMode| [first, second].into_iter().chain(others.clone()).collect();
+    // The instructions along M or N, as modes along mode `along` of a tensor.
+    let issue_m = |along| [shape.step(alternating[0], along, im), shape.step(rounds_m, along, own_m * wm)];
+    let issue_n = |along| [shape.step(alternating[1], along, i_n), shape.step(rounds_n, along, own_n * wn)];
     // Deals the rows of A or the columns of B: `atom` of them to one instruction, `extent` of them in all. `warps` and `issue`
     // are the modes along them.
-    let operand_layout = |fragment, atom, extent, warps, issue| {
+    let operand_layout = |fragment, (atom, extent): (i64, i64), warps, issue: [TileMode; 2], paired: bool| {
         let (layout, by_issue) = factor(
             fragment,
             shape.tile([atom, ik], 1),
             shape.tile([extent, shape.k], batch),
             warps,
-            [issue, along_batch.clone()],
-            (issues[2], run),
+            (issue, along_batch.clone()),
+            (issues[2], dealing.run),
         )?;
-        Some(OperandLayout { layout: pool.keep(layout), by_issue: pool.keep(by_issue) })
+        let dealt = |layout| Some(pool.keep(in_pairs(layout, [paired, false])?));
+        Some(OperandLayout { layout: dealt(layout)?, by_issue: dealt(by_issue)? })
     };
     let a = match a_fragment {
         Some(fragment) => {
             let warps = warps(warps_m.clone(), shape.still(wn));
-            Some(operand_layout(fragment, im, shape.m, warps, shape.step(issues[0], 0, im * wm))?)
+            Some(operand_layout(fragment, (im, shape.m), warps, issue_m(0), dealing.paired[0])?)
         }
         None => None,
     };
     let b = match b_fragment {
         Some(fragment) => {
             let warps = warps(shape.still(wm), warps_n);
-            Some(operand_layout(fragment, i_n, shape.n, warps, shape.step(issues[1], 0, i_n * wn))?)
+            Some(operand_layout(fragment, (i_n, shape.n), warps, issue_n(0), dealing.paired[1])?)
         }
         None => None,
     };
+    let c = |issues: [[TileMode; 2]; 2]| {
+        let layout = operand(
+            &row.c,
+            &shape.tile([im, i_n], 1),
+            &shape.tile([shape.m, shape.n], batch),
+            warps(warps_m.clone(), shape.step(wn, 1, own_n)),
+            issues.into_iter().flatten().chain([along_batch.clone()]),
+        )?;
+        in_pairs(layout, dealing.paired)
+    };
     // Issues along N come first: two neighbours along N then form one fragment of the A operand of a following gemm.
-    let c = operand(
-        &row.c,
-        &shape.tile([im, i_n], 1),
-        &shape.tile([shape.m, shape.n], batch),
-        warps(warps_m, shape.step(wn, 1, i_n)),
-        [shape.step(issues[1], 1, i_n * wn), shape.step(issues[0], 0, im * wm), along_batch.clone()],
-    )?;
-    Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, c: pool.keep(c), operands: [a, b] })
+    let [held, by_issue] = [c([issue_n(1), issue_m(0)])?, c([issue_m(0), issue_n(1)])?];
+    let c = pool.keep(if dealing.paired[1] { neighbours_first(held, 1) } else { held });
+    let c_by_issue = pool.keep(by_issue);
+    Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, c, c_by_issue, operands: [a, b] })
+}
+
+/// Moves the values that are neighbours along a dimension to the front: a conversion to narrower elements then packs neighbours.
+fn neighbours_first(layout: ThreadValueLayout, dim: usize) -> ThreadValueLayout {
+    let ThreadValueLayout { tile, thread, mut value } = layout;
+    let (mut first, mut unit) = (Vec::new(), 1);
+    while let Some(at) = value.iter().position(|mode| mode.along() == Some((dim, unit))) {
+        unit *= value[at].extent;
+        first.push(value.remove(at));
+    }
+    first.append(&mut value);
+    ThreadValueLayout { tile, thread, value: first }
+}
+
+/// Deals the rows and the columns of a tile in pairs, as far as `paired` asks for it.
+fn in_pairs(layout: ThreadValueLayout, paired: [bool; 2]) -> Option<ThreadValueLayout> {
+    let ThreadValueLayout { tile, mut thread, mut value } = layout;
+    for dim in (0..2).filter(|dim| paired[*dim]) {
+        (thread, value) = (paired::dealt(thread, dim)?, paired::dealt(value, dim)?);
+    }
+    Some(ThreadValueLayout { tile, thread, value })
 }
 
 /// Returns the layout of operand A or B, and the same layout with the values in the order in which the instructions read them.
@@ -158,7 +209,7 @@ fn factor(
     atom: Vec<i64>,
     shape: Vec<i64>,
     warps: Vec<TileMode>,
-    [issue, along_batch]: [TileMode; 2],
+    (issue, along_batch): ([TileMode; 2], TileMode),
     (steps, run): (i64, i64),
 ) -> Option<(ThreadValueLayout, ThreadValueLayout)> {
     let along = |extent: i64, stride: i64| {
@@ -167,7 +218,8 @@ fn factor(
         TileMode::new(extent, strides)
     };
     if run == 1 {
-        let layout = operand(fragment, &atom, &shape, warps, [issue, along(steps, atom[1]), along_batch])?;
+        let issues = issue.into_iter().chain([along(steps, atom[1]), along_batch]);
+        let layout = operand(fragment, &atom, &shape, warps, issues)?;
         return Some((layout.clone(), layout));
     }
     let k = KModes::of(fragment, [atom[0], atom[1]])?;
@@ -188,7 +240,7 @@ fn factor(
     let mut value: Vec<TileMode> = value.iter().map(gathered).collect();
     let rounds =
         [along(instructions, k.neighbours * k.registers), along(steps / instructions, held * k.threads)];
-    value.extend(std::iter::once(issue).chain(rounds).chain([along_batch]));
+    value.extend(issue.into_iter().chain(rounds).chain([along_batch]));
     let by_issue = ThreadValueLayout::covering(&shape, thread.clone(), value.clone());
     let inside = |mode: &TileMode| mode.strides[0] == 0 && (1..held).contains(&mode.strides[1]);
     let rest = value.into_iter().filter(|mode| !inside(mode));
@@ -201,7 +253,7 @@ fn operand(
     atom: &[i64],
     shape: &[i64],
     warps: Vec<TileMode>,
-    issues: [TileMode; 3],
+    issues: impl Iterator<Item = TileMode>,
 ) -> Option<ThreadValueLayout> {
     let thread = tile_modes(&fragment.layout.mode(0), atom)?.into_iter().chain(warps).collect();
     let value = tile_modes(&fragment.layout.mode(1), atom)?.into_iter().chain(issues).collect();
@@ -228,10 +280,7 @@ impl Tiling {
         let [im, i_n, ik, il] = self.issues;
         let [a, b] = &self.operands;
         match operand {
-            0 => {
-                let (order, extents) = self.c_by_issue();
-                is_regular(pool, held, &pool.keep(order), extents)
-            }
+            0 => is_regular(pool, held, &self.c_by_issue, self.c_extents()),
             1 => a
                 .as_ref()
                 .is_some_and(|a| is_regular(pool, held, &a.by_issue, [self.row.a.values(), im, ik, il])),

@@ -5,7 +5,8 @@ use hx_tile::{Op, TileProgram};
 
 use super::descriptor;
 use super::gemm::{Gemm, Shape, Tiling};
-use super::tiling::{arranged, arrangements, runs, tile};
+use super::paired;
+use super::tiling::{Dealing, arranged, arrangements, runs, tile};
 use crate::failure::{Failure, FailureKind, Help};
 use crate::search::pool::{Pool, Tilings};
 
@@ -57,6 +58,7 @@ fn from_registers(
     }
     let mut out = Vec::new();
     let mut refused = Vec::new();
+    let paired = paired::ways(paired::offered(program, gemm, pool));
     let rows = target.rows().gemms_of(dtypes[0], dtypes[1], dtypes[2]);
     let is_allowed = |row: &GemmRow| pool.wish.allows(gemm.op.id, &row.name);
     for row in rows.filter(|row| row.suits([m, n]) && gemm.accumulates(program, row) && is_allowed(row)) {
@@ -70,8 +72,11 @@ fn from_registers(
             if gemm.pinned.is_some_and(|pin| !arranged(target, arrangement, pin, row)) {
                 continue;
             }
-            let made = |run: i64| tile(row, arrangement, units, &gemm.shape, run, pool);
-            out.extend(runs(target, row, k, packed).into_iter().filter_map(made));
+            let made = |dealing| tile(row, arrangement, units, &gemm.shape, dealing, pool);
+            let runs = runs(target, row, k, packed).into_iter();
+            let dealings =
+                runs.flat_map(|run| paired.iter().map(move |paired| Dealing { run, paired: *paired }));
+            out.extend(dealings.filter_map(made));
         }
         if let (Some(pin), true) = (gemm.pinned, out.is_empty()) {
             let pin = program.warps_text(gemm.c, pin);

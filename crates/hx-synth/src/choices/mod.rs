@@ -40,7 +40,6 @@ pub(crate) fn gemm(
     layouts: &Layouts,
 ) -> Result<GemmChoice, Failure> {
     let [im, i_n, ik, il] = tiling.issues;
-    let (c_order, c_extents) = tiling.c_by_issue();
     let positions = |tensor: TensorId, wanted: &Rc<ThreadValueLayout>, extents: &[i64]| {
         let table = context.pool.positions(&layouts[tensor].layout, wanted);
         table.and_then(|t| layout_of_table(extents, &t)).ok_or_else(|| {
@@ -87,7 +86,7 @@ pub(crate) fn gemm(
         arrangement: tiling.arrangement,
         a: held(0, a, [tiling.row.a.values(), im, ik, il])?,
         b: held(1, b, [tiling.row.b.values(), i_n, ik, il])?,
-        c: positions(gemm.c, &context.pool.keep(c_order), &c_extents)?,
+        c: positions(gemm.c, &tiling.c_by_issue, &tiling.c_extents())?,
         issues: tiling.issues,
         stream: None,
         reason: Reason { text, from: vec![] },

@@ -69,14 +69,17 @@ pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &
 }
 
 /// Returns the cycles in which each warp of a quarter of the multiprocessor joins the parts of a register that one access moves, or
-/// takes them from it: an access narrower than a register costs instructions besides its own. `width` is the number of elements of an
-/// access.
+/// takes them from it: an access narrower than a register costs instructions besides its own, and so does one that permutes bytes.
+/// `width` is the number of elements of an access.
 ///
 /// `n` parts of whole bytes make a register by `n − 1` permutations. Elements narrower than a byte are masked and shifted one by one:
 /// the machine code of 64 elements of 4 bits that come in 32 bytes has 80 logical operators more than that of whole registers, and as
 /// many shifts that another unit makes meanwhile.
 pub(crate) fn joined(target: Target, threads: u32, row: &CopyRow, width: i64) -> f64 {
     let (bits, register) = (i64::from(row.bytes) * 8, i64::from(target.limits.register_bytes) * 8);
+    if row.permutes > 0 {
+        return f64::from(row.permutes) * target.costs().part_issue * warps_per_unit(target, threads);
+    }
     if row.is_async() || row.is_collective() || bits >= register || width == 0 {
         return 0.0;
     }
@@ -365,7 +368,10 @@ pub(crate) fn shared_ideal(target: Target, threads: u32, access: &Access, shape:
 /// Returns a lower bound on the cycles of a copy to or from shared memory, with `issues` instructions of each warp.
 pub(crate) fn shared_least(target: Target, threads: u32, row: &CopyRow, issues: i64) -> f64 {
     let instructions = issues as f64 * warps(target, threads);
-    instructions * (wavefronts_ideal(target, row) + target.costs().issue_slot) + row.latency
+    let permutes = f64::from(row.permutes) * target.costs().part_issue * warps_per_unit(target, threads);
+    instructions * (wavefronts_ideal(target, row) + target.costs().issue_slot)
+        + row.latency
+        + issues as f64 * permutes
 }
 
 /// Returns a lower bound on the cycles of a copy of `bytes` to or from shared memory, with at least `issues` instructions of each

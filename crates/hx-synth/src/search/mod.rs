@@ -12,6 +12,7 @@ use std::rc::Rc;
 use hx_tile::{Op, OpId, OpKind, Reason, TensorId, TileMode, TileProgram};
 
 use crate::access::Transfer;
+use crate::anchor::across;
 use crate::anchor::copy::{coalesced, deal_plain};
 use crate::anchor::gemm::{Gemm, Tiling};
 use crate::anchor::tilings::tilings;
@@ -574,8 +575,16 @@ impl<'p> Search<'_, '_, 'p> {
         let (program, shapes) = (self.context.program(), self.context.system.shapes(tensor));
         let (bits, threads) = (program.tensor(tensor).dtype.bits(), program.threads_holding(tensor));
         let reshaped = reshape::reshapable_layouts(&shapes, bits, threads, &reason);
-        let layouts: Vec<(ThreadValueLayout, Reason)> =
-            layouts.into_iter().map(|layout| (layout, reason.clone())).chain(reshaped).collect();
+        let across = across::layouts(program, tensor).into_iter().map(|(layout, row)| {
+            let text = format!("fragments of `{}`", row.name);
+            (layout, Reason { text, from: reason.from.clone() })
+        });
+        let layouts: Vec<(ThreadValueLayout, Reason)> = layouts
+            .into_iter()
+            .map(|layout| (layout, reason.clone()))
+            .chain(reshaped)
+            .chain(across)
+            .collect();
         for (i, (layout, reason)) in layouts.iter().enumerate() {
             if self.is_over() {
                 self.left += (layouts.len() - i) as u64;

@@ -41,7 +41,7 @@ use hx_tile::{Tensor, TensorId, TensorKind, TileProgram};
 use crate::search::context::SolverContext;
 
 /// Returns the layout to which the user pinned the tensor; `None` for a tensor in registers or without a pin.
-fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
+pub(crate) fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
     pin(program.tensor(tensor))
 }
 

@@ -11,7 +11,7 @@ use hx_tile::{Choice, Constant, OpKind, Reason, Scope, TensorId, TileProgram};
 
 use super::build::{Ops, product as gemm, register};
 use crate::anchor::gemm::Shape;
-use crate::anchor::tiling::tile;
+use crate::anchor::tiling::{Dealing, tile};
 use crate::search::pool::Pool;
 use crate::{Solved, solve};
 
@@ -306,7 +306,7 @@ fn warp_groups_hold_what_they_hold_in_the_original() {
     let pool = Pool::default();
     let check = |row: &'static GemmRow, [m, n]: [i64; 2], [wm, wn]: [i64; 2], layouts: [&str; 3]| {
         let shape = Shape { m, n, k: 16, batch: None };
-        let tiling = tile(row, [wm, wn, 1], wm * wn, &shape, 1, &pool).unwrap();
+        let tiling = tile(row, [wm, wn, 1], wm * wn, &shape, Dealing::OWN, &pool).unwrap();
         let [a, b] =
             tiling.operands.each_ref().map(|operand| &operand.as_ref().expect("in registers").layout);
         for ((layout, rows), text) in [(a, m), (b, n), (&tiling.c, m)].into_iter().zip(layouts) {
@@ -339,10 +339,10 @@ fn an_operand_in_shared_memory_has_no_fragment_to_deal() {
     let c = "((4,8,4),(2,2,8)):((128,1,16),(64,8,512))";
     let row = warp_group([64, 64, 16], a, "(128,(64,16)):(0,(1,64))", c);
     let shape = Shape { m: 64, n: 64, k: 16, batch: None };
-    assert!(tile(row, [1, 1, 1], 1, &shape, 1, &Pool::default()).is_some());
+    assert!(tile(row, [1, 1, 1], 1, &shape, Dealing::OWN, &Pool::default()).is_some());
     let b = Operand::by_reach(DType::F16, &["k.128B"]);
     let staged: &'static GemmRow = Box::leak(Box::new(GemmRow { b, ..row.clone() }));
-    assert!(tile(staged, [1, 1, 1], 1, &shape, 1, &Pool::default()).is_none());
+    assert!(tile(staged, [1, 1, 1], 1, &shape, Dealing::OWN, &Pool::default()).is_none());
 }
 
 /// An instruction of four warps takes its cycles once, and `warps:` counts its warps by their arrangement in the instruction's
@@ -355,7 +355,8 @@ fn an_instruction_of_four_warps_costs_its_issues() {
     assert_eq!(row.warps(32), [4, 1]);
     let shape = Shape { m: 128, n: 64, k: 64, batch: None };
     let cost = |units: i64| {
-        let tiling = tile(row, [units, 1, 1], units, &shape, 1, &Pool::default()).expect("the row fits");
+        let tiling =
+            tile(row, [units, 1, 1], units, &shape, Dealing::OWN, &Pool::default()).expect("the row fits");
         crate::cost::gemm(Target::usual(), &tiling, 128 * units as u32)
     };
     // Four steps along K: two instructions from one unit, or one instruction from each of two units on the same matrix units.
