@@ -17,6 +17,7 @@ mod bounds;
 mod budget;
 mod builtin;
 mod builtin_call;
+mod cache;
 mod call;
 mod carried;
 mod choice;

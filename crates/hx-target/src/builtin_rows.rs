@@ -36,6 +36,7 @@ fn rows() -> Result<Catalogue, String> {
         groups: [exchanges.groups, boxes.groups].concat(),
         exchanges: exchanges.exchanges,
         syncs: read(include_str!("../catalogue/sync.toml"))?.syncs,
+        policies: read(include_str!("../catalogue/cache.toml"))?.policies,
         waits: read(include_str!("../catalogue/wait.toml"))?.waits,
     })
 }

@@ -6,7 +6,7 @@
 //! are inside of the tensor.
 
 use hx_index::Expr;
-use hx_target::{BulkRow, Row};
+use hx_target::{BulkRow, Cache, Row};
 
 use crate::Address;
 
@@ -42,6 +42,8 @@ pub struct Bulk {
     /// The ranks, in the cluster, of the blocks that get the elements; none for the executing block alone. Each gets them at the same
     /// address of its shared memory, and its own barrier counts the bytes.
     pub blocks: Vec<Expr>,
+    /// The hint for the L2 cache.
+    pub cache: Cache,
 }
 
 /// A bulk copy from shared to global memory. One thread of the scope executes it, always the same. It joins the thread's
@@ -52,4 +54,6 @@ pub struct BulkStore {
     pub to: Part,
     /// The first element in shared memory. It does not depend on the thread.
     pub address: Address,
+    /// The hint for the L2 cache.
+    pub cache: Cache,
 }

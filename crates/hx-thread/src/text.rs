@@ -140,15 +140,16 @@ fn leaf_text(program: &ThreadProgram, leaf: &Leaf) -> String {
         Leaf::Transfer(t) => {
             let guard = guard_text("if", &t.guard);
             let atomic = t.atomic.as_ref().map_or(String::new(), |atomic| atomic_text(program, atomic));
-            format!("{} {} <> {}{atomic}{guard}", t.row, registers(&t.registers), address(&t.address))
+            let (hints, registers) = (t.cache.text(), registers(&t.registers));
+            format!("{} {registers} <> {}{atomic}{hints}{guard}", t.row, address(&t.address))
         }
         Leaf::AsyncCopy(c) => {
             let guards = guard_text("if", &c.active) + &guard_text("inside", &c.inside);
-            format!("{} {} <- {}{guards}", c.row, address(&c.dst), address(&c.src))
+            format!("{} {} <- {}{}{guards}", c.row, address(&c.dst), address(&c.src), c.cache.text())
         }
         Leaf::Bulk(b) => bulk_text(program, b),
         Leaf::BulkStore(b) => {
-            format!("{} {} <- {}", b.row, part_text(program, &b.to), address(&b.address))
+            format!("{} {} <- {}{}", b.row, part_text(program, &b.to), address(&b.address), b.cache.text())
         }
         Leaf::BulkCommit => "bulk commit".to_owned(),
         Leaf::WaitPrevious => "wait for previous launches".to_owned(),
@@ -233,7 +234,8 @@ fn bulk_text(program: &ThreadProgram, copy: &Bulk) -> String {
     let (global, (barrier, index)) = (part_text(program, &copy.from), &copy.barrier);
     let blocks = blocks_text(" to", &copy.blocks);
     let signals = format!(" signals {}[{index}]", barrier_text(program, *barrier));
-    format!("{} {} <- {global}{signals}{blocks}", copy.row, address_text(program, &copy.address))
+    let (address, hints) = (address_text(program, &copy.address), copy.cache.text());
+    format!("{} {address} <- {global}{signals}{blocks}{hints}", copy.row)
 }
 
 fn wait_products_text(program: &ThreadProgram, leave: u32, completes: &[Registers]) -> String {

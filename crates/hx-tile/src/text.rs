@@ -154,7 +154,8 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Sync(op) => sync_text(program, op),
         OpKind::Fill { dst, value } => format!("fill({}, {value:?})", name(dst)),
         OpKind::Copy { src, dst } => {
-            format!("copy({}, {})", view_text(program, src), view_text(program, dst))
+            let hints = hints_text(src, dst);
+            format!("copy({}, {}{hints})", view_text(program, src), view_text(program, dst))
         }
         OpKind::Gemm { c, a, b, warps, asynchronous: _ } => {
             let pin = |warps| format!(", warps: {}", program.warps_text(*c, warps));
@@ -172,12 +173,14 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             let signal =
                 signal.map_or(String::new(), |pipe| format!(", signal: {}", program.pipe(pipe).name));
             let multicast = multicast.map_or(String::new(), |axis| format!(", multicast: {axis}"));
+            let hints = hints_text(src, dst);
             let [src, dst] = [src, dst].map(|view| view_text(program, view));
-            format!("copy_async({src}, {dst}{signal}{multicast})")
+            format!("copy_async({src}, {dst}{signal}{multicast}{hints})")
         }
         OpKind::Store { src, dst, adds } => {
             let add = if *adds { ", add: true" } else { "" };
-            format!("copy_async({}, {}{add})", view_text(program, src), view_text(program, dst))
+            let hints = hints_text(src, dst);
+            format!("copy_async({}, {}{add}{hints})", view_text(program, src), view_text(program, dst))
         }
         OpKind::Map(map) => map_text(program, map),
         OpKind::Reduce { dst, src, axis, operator } => {
@@ -253,6 +256,11 @@ fn scan_text(
     let parts: Vec<String> = op.iter().map(body).collect();
     let reverse = if reverse { ", reverse" } else { "" };
     format!("{} = scan({}, axis: {axis}, {}{reverse})", names(dst), names(src), parts.join(", "))
+}
+
+/// Formats the cache hints of a copy as arguments. Only one of its views is of global memory.
+fn hints_text(src: &View, dst: &View) -> String {
+    src.cache.text() + &dst.cache.text()
 }
 
 fn sync_text(program: &TileProgram, op: &SyncOp) -> String {

@@ -51,10 +51,13 @@ super::families! {
         Scatter: "scatter", PICKED,
             "As `gather`, to write: for `copy` and atomic accesses. Elements outside of `t` are dropped.";
         // Data movement and conversion.
-        Copy: "copy", [required("src"), required("dst")], "Moves a tile between any two memories.";
-        CopyAsync: "copy_async", [required("src"), required("dst"), named("signal"), named("multicast"), named("add")],
-            "Moves a tile without waiting for it; with `add: true` a store adds the tile to memory, element by element.";
-        Load: "load", [required("view")], "A new register tensor with the elements of the view.";
+        Copy: "copy", [required("src"), required("dst"), named("l1"), named("l2")],
+            "Moves a tile between any two memories. `l1:` and `l2:` are hints for the caches of global memory.";
+        CopyAsync: "copy_async",
+            [required("src"), required("dst"), named("signal"), named("multicast"), named("add"), named("l2")],
+            "Moves a tile without waiting for it; with `add: true` a store adds the tile to memory, element by element. `l2:` is a hint for the cache.";
+        Load: "load", [required("view"), named("l1"), named("l2")],
+            "A new register tensor with the elements of the view. `l1:` and `l2:` are hints for the caches of global memory.";
         Rearrange: "rearrange", [required("t"), required("layout")],
             "Redistributes a register tensor across threads.";
         Fill: "fill", [required("t"), required("x")], "Writes one number to every element.";

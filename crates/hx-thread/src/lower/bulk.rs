@@ -7,7 +7,7 @@
 //! wrap. (Triton's `ragged_tma` does the same.)
 
 use hx_index::Expr;
-use hx_target::SwizzleMode;
+use hx_target::{Cache, SwizzleMode};
 use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, Solution, TileProgram, View};
 
 use super::{LowerError, Lowering};
@@ -178,17 +178,19 @@ impl Lowering<'_> {
             Some(_) => self.sharers(op)?,
             None => (Expr::default(), Vec::new()),
         };
+        let cache = sides(op).map_or(Cache::default(), |[global, _]| global.cache);
         let load = |Moved { part: from, address }: Moved| {
             let (row, barrier, blocks) = (choice.row, barrier.clone(), blocks.clone());
-            Stmt::Leaf(Leaf::Bulk(Bulk { row, from, address, barrier, blocks }))
+            Stmt::Leaf(Leaf::Bulk(Bulk { row, from, address, barrier, blocks, cache }))
         };
         let parts = self.parts(op, choice, (&place, blocks.len().max(1) as i64))?;
         Ok(parts.into_iter().map(load).collect())
     }
 
     pub(super) fn store(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
+        let cache = sides(op).map_or(Cache::default(), |[global, _]| global.cache);
         let store = |Moved { part: to, address }: Moved| {
-            Stmt::Leaf(Leaf::BulkStore(BulkStore { row: choice.row, to, address }))
+            Stmt::Leaf(Leaf::BulkStore(BulkStore { row: choice.row, to, address, cache }))
         };
         let parts = self.parts(op, choice, (&Expr::default(), 1))?;
         let mut body: Body = parts.into_iter().map(store).collect();

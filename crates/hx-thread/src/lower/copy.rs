@@ -109,6 +109,7 @@ impl Lowering<'_> {
             guard,
             pad: self.program.tensor(register).dtype.encode(memory.pad.value()),
             atomic: atomic_use(op, &beside),
+            cache: memory.cache,
         };
         // The first counter is innermost: this is the order of the values in registers.
         loops.reverse();
@@ -150,6 +151,7 @@ impl Lowering<'_> {
                 &facts,
             )),
             inside: self.in_bounds(src, &from, &facts),
+            cache: src.cache,
         };
         loops.reverse();
         body.extend(around(&loops, picked, Stmt::Leaf(Leaf::AsyncCopy(copy)), rolled));
