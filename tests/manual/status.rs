@@ -75,6 +75,14 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "copy_async(gx, sh);\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
             ),
             (
+                "`load` and `copy` with `l1:` and `l2:`",
+                "let t = load(gx, l1: \"no_allocate\", l2: \"evict_first\");\ncopy(t, gy, l2: \"evict_last\");",
+            ),
+            (
+                "`copy_async` with `l2:`",
+                "copy_async(gx, sh, l2: \"evict_first\");\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
+            ),
+            (
                 "`copy_async` from a view whose padding is not 0",
                 "copy_async(tile(x, [64, 64], pad: 1.0)[.., .., b, 0], sh);\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
             ),

@@ -52,8 +52,8 @@ impl<'db> Lowering<'db> {
                 self.copy(id, src, dst, hints)
             }
             KernelFn::CopyAsync => match call.slots[..] {
-                [Some(src), Some(dst), signal, multicast, add, l2] => {
-                    let hints = self.hints(None, l2)?;
+                [Some(src), Some(dst), signal, multicast, add, l1, l2] => {
+                    let hints = self.hints_of_copies(l1, l2)?;
                     self.copy_async(id, src, dst, Named { signal, multicast, add, hints })
                 }
                 _ => self.not_compiled(call),

@@ -38,6 +38,17 @@ impl Lowering<'_> {
         Ok(Hints { cache, l1, l2 })
     }
 
+    /// As [`Lowering::hints`], of an asynchronous copy. It refuses a hint for L1.
+    pub(crate) fn hints_of_copies(&mut self, l1: Option<ExprId>, l2: Option<ExprId>) -> Lower<Hints> {
+        if let Some(at) = l1 {
+            let message = "found `l1` of a `copy_async`, which takes no hint for L1";
+            let error = self.error(&codes::NO_SUCH_OPERATION, at, message);
+            let help = "boxes and accesses of 16 B go past L1 by themselves; `copy` and `load` take the hint";
+            return Err(self.report(error.help(help)));
+        }
+        self.hints(None, l2)
+    }
+
     /// Gives the hints to the ends of an access that are in global memory, which is any other end's error.
     pub(crate) fn give_hints<const N: usize>(
         &mut self,

@@ -647,3 +647,45 @@ fn an_index_of_an_expression_is_one_of_a_tensor() {
         "#]],
     );
 }
+
+#[test]
+fn hints_without_a_cache_are_refused() {
+    check(
+        &kernel(
+            "let s = shared_tensor(f16, [BM, BK]);
+            copy_async(tile(a, [BM, BK])[.., .., bm, bk], s, l1: \"no_allocate\");
+            copy_async(tile(a, [BM, BK])[.., .., bm, bk], s, l2: \"no_allocate\");
+            let t = load(s, l2: \"evict_first\");
+            copy(t, s, l1: \"no_allocate\");
+            copy(cast(t, f32), shared_tensor(f32, [BM, BK]), l2: \"evict_last\");
+            copy(t, tile(c, [BM, BK])[.., .., bm, bk], l1: 1);",
+        ),
+        expect![[r#"
+            error[HX0218]: found `l1` of a `copy_async`, which takes no hint for L1
+                          copy_async(tile(a, [BM, BK])[.., .., bm, bk], s, l1: "no_allocate");
+                                                                               ^^^^^^^^^^^^^
+              help: boxes and accesses of 16 B go past L1 by themselves; `copy` and `load` take the hint
+            error[HX0218]: found the hint for L2 `"no_allocate"`, expected one of `"evict_first"`, `"evict_last"`
+                          copy_async(tile(a, [BM, BK])[.., .., bm, bk], s, l2: "no_allocate");
+                                                                               ^^^^^^^^^^^^^
+            error[HX0218]: found `l2` of a `load` of shared memory, expected an access to global memory
+                          let t = load(s, l2: "evict_first");
+                                              ^^^^^^^^^^^^^
+              help: only accesses to global memory go through the caches
+            error[HX0203]: expected a string, found an integer
+                          copy(t, tile(c, [BM, BK])[.., .., bm, bk], l1: 1);
+                                                                         ^
+        "#]],
+    );
+    check(
+        "kernel probe(c: mut f32[m, 64]) grid [cdiv(m, 64)] threads 128 {
+            let s = shared_tensor(f32, [64, 64]);
+            copy_async(s, global_view(c[block_idx * 64 - 1.., ..], (64, 64) : (64, 1)), add: true, l2: \"evict_last\");
+        }",
+        expect![[r#"
+            error[HX0218]: found a cache hint of a sum that is added from registers, because the tile begins before `c` in the first block and round, at `block_idx.x * 64 - 1`
+                          copy_async(s, global_view(c[block_idx * 64 - 1.., ..], (64, 64) : (64, 1)), add: true, l2: "evict_last");
+                                                                                                                     ^^^^^^^^^^^^
+        "#]],
+    );
+}
