@@ -1,8 +1,8 @@
 //! Emits bulk copies and the tensor maps that they address.
 
-use hx_index::{Expr, Symbol};
+use hx_index::{Cond, Expr, Symbol};
 use hx_target::BulkRow;
-use hx_thread::{Bulk, BulkStore, Leaf, Param, Part, Stmt};
+use hx_thread::{Bulk, BulkStore, Fetched, Leaf, Param, Part, Prefetch, Stmt};
 
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
@@ -117,6 +117,36 @@ impl Emitter<'_> {
             "n" => Some(Slots::Number(part.bytes)),
             "s" => Some(Slots::Input(1)),
             "c" => Some(Slots::Vector(2..2 + rank)),
+            "r" => Some(Slots::Number(rank as i64)),
+            _ => None,
+        })
+    }
+
+    /// Writes a fetch into the L2 cache: of a box by one thread, or of a line by each thread.
+    pub(crate) fn prefetch(&mut self, fetch: &Prefetch) -> Result<()> {
+        let row = fetch.row.get();
+        let mut sequence = Sequence::default();
+        sequence.asm.effects = true;
+        match &fetch.of {
+            Fetched::Box { map, coordinates } => {
+                sequence.asm.guard = self.one_thread()?;
+                let (base, coordinates) = self.box_operands(*map, coordinates)?;
+                sequence.asm.inputs = vec![base];
+                sequence.asm.inputs.extend(coordinates);
+            }
+            Fetched::Line { guard: Cond::False, .. } => return Ok(()),
+            Fetched::Line { address, guard } => {
+                sequence.asm.inputs = vec![self.address(address)?];
+                sequence.asm.guard = match guard {
+                    Cond::True => None,
+                    guard => Some(self.cond(guard)?),
+                };
+            }
+        }
+        let rank = sequence.asm.inputs.len() - 1;
+        self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
+            "m" | "a" => Some(Slots::Input(0)),
+            "c" => Some(Slots::Vector(1..1 + rank)),
             "r" => Some(Slots::Number(rank as i64)),
             _ => None,
         })

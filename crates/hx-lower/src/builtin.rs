@@ -58,6 +58,10 @@ impl<'db> Lowering<'db> {
                 }
                 _ => self.not_compiled(call),
             },
+            KernelFn::Prefetch => {
+                let [view] = self.first(call)?;
+                self.prefetch(id, view)
+            }
             KernelFn::Load => {
                 let [view] = self.first(call)?;
                 let hints = self.hints(call.slot(1), call.slot(2))?;

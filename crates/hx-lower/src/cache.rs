@@ -1,13 +1,14 @@
-//! The arguments `l1` and `l2` of copies and loads: hints for the caches of global memory. A view of global memory carries the hints
+//! The caches of global memory: prefetches, and the arguments `l1` and `l2` of copies and loads. A view of global memory carries the hints
 //! of the access through it, so that they follow each part of an access that the compiler divides.
 
 use hx_base::codes;
 use hx_hir::ExprId;
 use hx_target::{Cache, L1, L2};
+use hx_tile::{OpKind, Param};
 
 use crate::error::Lower;
 use crate::lowering::Lowering;
-use crate::value::Tensor;
+use crate::value::{Tensor, Value};
 
 /// The hints of a call, and the arguments that give them.
 #[derive(Clone, Copy, Default)]
@@ -75,5 +76,21 @@ impl Lowering<'_> {
             format!("found `{argument}` of a `{name}` {between}, expected an access to global memory");
         let error = self.error(&codes::NO_SUCH_OPERATION, at, message);
         Err(self.report(error.help("only accesses to global memory go through the caches")))
+    }
+
+    /// Lowers `prefetch(view)`.
+    pub(crate) fn prefetch(&mut self, id: ExprId, at: ExprId) -> Lower<Value> {
+        let value = self.eval(at)?;
+        let mut t = self.want_global(at, value, "prefetch")?;
+        let param = t.view.base.param().and_then(|param| self.output.param(param));
+        if matches!(param, Some(Param::Tensor(param)) if param.block.is_some()) {
+            return self.unsupported(at, "`prefetch` of a packed tensor");
+        }
+        if t.view.picked.is_some() {
+            return self.unsupported(at, "`prefetch` of gathered elements");
+        }
+        t.view.groups.clear();
+        let view = self.static_view(at, &t)?;
+        self.unit(OpKind::Prefetch { view }, id)
     }
 }

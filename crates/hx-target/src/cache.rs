@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::Feature;
+
 /// The hints of an access; none for one that leaves both caches to the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Cache {
@@ -80,6 +82,20 @@ impl Cache {
         let (l2, policy) = if self.l2.is_some() { (".L2::cache_hint", ", {p}") } else { ("", "") };
         Some(format!("{opcode}{l1}{l2}{operands}{policy};"))
     }
+}
+
+/// An instruction that fetches elements into the L2 cache and moves them nowhere else.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrefetchRow {
+    pub name: String,
+    /// One thread fetches a box of a tensor map. Otherwise each thread fetches the line of its address.
+    pub boxes: bool,
+    /// The ability of a target that has the row; every target has a row without one.
+    #[serde(default)]
+    pub needs: Option<Feature>,
+    /// PTX with `{m}`, `{c}` and `{r}` as a [`BulkRow`](crate::BulkRow) has them for a box, or `{a}` for an address in the line.
+    pub ptx: String,
 }
 
 /// A policy of the L2 cache.

@@ -6,7 +6,7 @@ use hx_dtype::{AtomicOp, DType, Operator};
 use hx_layout::Layout;
 use serde::Deserialize;
 
-use crate::cache::PolicyRow;
+use crate::cache::{PolicyRow, PrefetchRow};
 use crate::copy::{AtomicForm, CopyRow};
 use crate::operand::optional_layout;
 use crate::product::GemmRow;
@@ -181,6 +181,8 @@ pub struct Catalogue {
     pub map: MapLimits,
     #[serde(default, rename = "sync")]
     pub syncs: Vec<SyncRow>,
+    #[serde(default, rename = "prefetch")]
+    pub prefetches: Vec<PrefetchRow>,
     #[serde(default, rename = "policy")]
     pub policies: Vec<PolicyRow>,
     /// The instructions that wait for completions.
@@ -251,6 +253,7 @@ impl Catalogue {
             groups: had(&self.groups, |row| has(row.needs)),
             bulks,
             syncs: had(&self.syncs, |row| has(row.needs)),
+            prefetches: had(&self.prefetches, |row| has(row.needs)),
             ..self.clone()
         }
     }

@@ -26,7 +26,7 @@ mod text;
 mod walk;
 
 pub use address::{Address, Memory};
-pub use bulk::{Bulk, BulkStore, Part, TensorMap};
+pub use bulk::{Bulk, BulkStore, Fetched, Part, Prefetch, TensorMap};
 pub use clock::{AccessOrder, Clock, Epoch, Knowledge, Warps};
 pub use counter::{Counter, Draw};
 pub use description::{Description, Local, Touch};

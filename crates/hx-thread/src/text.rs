@@ -7,8 +7,9 @@ use hx_target::SwizzleMode;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
-    Address, Arrivals, AtomicUse, Bulk, Control, Descriptor, Draw, Drawn, Fence, Lane, Lanes, Leaf, LogKind,
-    Memory, MultiplyAsync, Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram, Waiters,
+    Address, Arrivals, AtomicUse, Bulk, Control, Descriptor, Draw, Drawn, Fence, Fetched, Lane, Lanes, Leaf,
+    LogKind, Memory, MultiplyAsync, Param, Part, Prefetch, Registers, Role, SendChunk, Source, Stmt,
+    ThreadProgram, Waiters,
 };
 
 /// Returns the program as text, one statement a line.
@@ -151,6 +152,7 @@ fn leaf_text(program: &ThreadProgram, leaf: &Leaf) -> String {
         Leaf::BulkStore(b) => {
             format!("{} {} <- {}{}", b.row, part_text(program, &b.to), address(&b.address), b.cache.text())
         }
+        Leaf::Prefetch(p) => prefetch_text(program, p),
         Leaf::BulkCommit => "bulk commit".to_owned(),
         Leaf::WaitPrevious => "wait for previous launches".to_owned(),
         Leaf::AllowNext => "allow next launch".to_owned(),
@@ -228,6 +230,18 @@ fn send_text(program: &ThreadProgram, s: &SendChunk) -> String {
     let (from, to) = (registers_text(program, &s.registers), address_text(program, address));
     let barrier = barrier_text(program, *barrier);
     format!("{row} {to} <- {from} signals {barrier}[{index}] to blocks {block}")
+}
+
+fn prefetch_text(program: &ThreadProgram, Prefetch { row, of }: &Prefetch) -> String {
+    match of {
+        Fetched::Box { map, coordinates } => {
+            let part = Part::Box { map: *map, coordinates: coordinates.clone() };
+            format!("{row} {}", part_text(program, &part))
+        }
+        Fetched::Line { address, guard } => {
+            format!("{row} {}{}", address_text(program, address), guard_text("if", guard))
+        }
+    }
 }
 
 fn bulk_text(program: &ThreadProgram, copy: &Bulk) -> String {

@@ -306,6 +306,8 @@ pub enum OpKind {
     /// Starts to move a tile from shared to global memory, or to add it there, and does not wait for it. Each store is a group of
     /// its own.
     Store { src: View, dst: View, adds: bool },
+    /// Fetches a tile of global memory into the L2 cache. It changes no value and orders nothing.
+    Prefetch { view: View },
     /// Evaluates an elementwise expression.
     Map(Map),
     /// Moves the same elements to other threads. If the two layouts require it, the elements pass through the shared tensor

@@ -182,6 +182,7 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             let hints = hints_text(src, dst);
             format!("copy_async({}, {}{add}{hints})", view_text(program, src), view_text(program, dst))
         }
+        OpKind::Prefetch { view } => format!("prefetch({})", view_text(program, view)),
         OpKind::Map(map) => map_text(program, map),
         OpKind::Reduce { dst, src, axis, operator } => {
             format!("{} = reduce({}, axis: {axis}, {})", name(dst), name(src), operator.name())
@@ -418,7 +419,8 @@ pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
                 | Choice::Reduce(_)
                 | Choice::Slice(_)
                 | Choice::Scan(_)
-                | Choice::Bulk(_),
+                | Choice::Bulk(_)
+                | Choice::Prefetch(_),
             )
             | None => {}
         }
@@ -481,6 +483,15 @@ pub fn instruction_text<'a>(
             };
             let levels: Vec<String> = s.levels.iter().map(level).collect();
             (levels.join(", "), &s.reason)
+        }
+        Choice::Prefetch(p) => {
+            let extents: Vec<String> = p.extents.iter().map(u32::to_string).collect();
+            let by = if p.dims.is_empty() {
+                "line by line".to_owned()
+            } else {
+                format!("in boxes of {}", extents.join("×"))
+            };
+            (format!("{} {by}", p.row), &p.reason)
         }
         Choice::Bulk(b) => {
             let extents: Vec<String> = b.extents.iter().map(u32::to_string).collect();

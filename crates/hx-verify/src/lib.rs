@@ -132,6 +132,7 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
         OpKind::ClusterSum { x, parts, .. } => parts.iter().copied().chain([*x]).collect(),
         OpKind::Print { src, .. } => src.iter().copied().collect(),
         OpKind::Assert { cond, sides, .. } => sides.iter().copied().chain([*cond]).collect(),
+        OpKind::Prefetch { view } => of(view).collect(),
         OpKind::Sync(_) => Vec::new(),
     }
 }
@@ -181,6 +182,7 @@ impl<'p> Check<'p> {
             (OpKind::Store { src, dst, adds }, Some(Choice::Bulk(b))) => {
                 self.boxed(dst, src, (false, *adds, 1), b)
             }
+            (OpKind::Prefetch { view }, Some(Choice::Prefetch(p))) => self.fetched(view, p),
             (OpKind::Map(map), Some(Choice::Map(m))) => self.map(map, m),
             (OpKind::Reduce { dst, src, axis, .. }, Some(Choice::Reduce(r))) => {
                 self.reduce([*dst, *src], *axis, r)
@@ -211,6 +213,7 @@ impl<'p> Check<'p> {
                 | OpKind::Cast { .. }
                 | OpKind::CopyAsync { .. }
                 | OpKind::Store { .. }
+                | OpKind::Prefetch { .. }
                 | OpKind::Map(_)
                 | OpKind::Rearrange { .. }
                 | OpKind::Reduce { .. }

@@ -56,6 +56,8 @@ super::families! {
         CopyAsync: "copy_async",
             [required("src"), required("dst"), named("signal"), named("multicast"), named("add"), named("l1"), named("l2")],
             "Moves a tile without waiting for it; with `add: true` a store adds the tile to memory, element by element. `l2:` is a hint for the cache of global memory; there is none for L1, which these copies go past.";
+        Prefetch: "prefetch", [required("view")],
+            "Fetches the lines of a tile of global memory into L2 and waits for nothing; what loads it later finds it there.";
         Load: "load", [required("view"), named("l1"), named("l2")],
             "A new register tensor with the elements of the view. `l1:` and `l2:` are hints for the caches of global memory.";
         Rearrange: "rearrange", [required("t"), required("layout")],

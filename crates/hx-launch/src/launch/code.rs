@@ -101,7 +101,8 @@ fn copies(solution: &Solution) -> impl Iterator<Item = &CopyChoice> {
         | Choice::Reduce(_)
         | Choice::Slice(_)
         | Choice::Scan(_)
-        | Choice::Bulk(_) => vec![],
+        | Choice::Bulk(_)
+        | Choice::Prefetch(_) => vec![],
     })
 }
 
@@ -193,6 +194,9 @@ fn add_names(all: &Catalogue, known: &mut BTreeSet<String>) {
     all.converts.iter().for_each(|r| add(&r.name, &r.ptx));
     all.exchanges.iter().for_each(|r| add(&r.name, &r.ptx));
     all.groups.iter().for_each(|r| add(&r.name, &r.ptx));
+    for row in &all.prefetches {
+        (1..=all.map.dims).for_each(|rank| add(&row.name, &row.ptx.replace("{r}", &rank.to_string())));
+    }
     for row in &all.bulks {
         (1..=all.map.dims).for_each(|rank| add(&row.name, &row.ptx.replace("{r}", &rank.to_string())));
         for ptx in Cache::all().filter_map(|cache| row.hinted(cache, false)) {

@@ -1,6 +1,7 @@
 //! Chooses the instruction of every operation, once the layouts are known.
 
 pub(crate) mod conversion;
+pub(crate) mod prefetch;
 pub(crate) mod resident;
 pub(crate) mod roles;
 pub(crate) mod stream;

@@ -383,6 +383,7 @@ impl<'p> Ground<'_, 'p> {
             return Ok(None);
         }
         choices::global(&context, &known, solution)?;
+        choices::prefetch::prefetches(&context, solution);
         choices::convert(&context, &known, solution)?;
         choices::map(&context, &known, solution)?;
         let within = choices::shared(&context, &known, uses, limit, solution)
@@ -441,7 +442,8 @@ fn alike(a: &Solution, b: &Solution) -> bool {
                 | Choice::Rearrange(_)
                 | Choice::Slice(_)
                 | Choice::Scan(_)
-                | Choice::Bulk(_) => String::new(),
+                | Choice::Bulk(_)
+                | Choice::Prefetch(_) => String::new(),
             })
             .collect()
     };

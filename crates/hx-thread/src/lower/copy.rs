@@ -203,7 +203,7 @@ impl Lowering<'_> {
 
     /// Returns the condition under which an element lies within the bounds of a global tensor and before the ends of the
     /// view, without comparisons that the facts prove. The elements of one access lie inside together or not at all.
-    fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
+    pub(super) fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
         let Base::Global(param) = view.base else { return Cond::True };
         let Some(param) = self.program.tensor_param(param) else { return Cond::True };
         let below =
