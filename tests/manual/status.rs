@@ -78,6 +78,7 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "`load` and `copy` with `l1:` and `l2:`",
                 "let t = load(gx, l1: \"no_allocate\", l2: \"evict_first\");\ncopy(t, gy, l2: \"evict_last\");",
             ),
+            ("`prefetch`", "prefetch(gx);"),
             (
                 "`copy_async` with `l2:`",
                 "copy_async(gx, sh, l2: \"evict_first\");\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",

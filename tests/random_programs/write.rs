@@ -68,6 +68,7 @@ pub(super) const PARTS: &[&str] = &[
     "roles",
     "copy_async",
     "cache hints",
+    "prefetch",
     "shared memory",
     "transpose",
     "sync_warp",
@@ -414,6 +415,13 @@ impl Writer<'_> {
                 format!("global_view({name}{part}[{from}.., ..], ({}) : ({ld}, 1){pad})", list(tile))
             }
         };
+        // Which inputs are fetched follows from what is drawn already.
+        let is_packed = matches!(input.view, ViewKind::Inferred | ViewKind::Paired { .. });
+        let is_gathered = matches!(input.view, ViewKind::Gathered { .. });
+        if (at + self.program.steps.len()) % 4 == 3 && !is_packed && !is_gathered {
+            self.parts.insert("prefetch");
+            self.emit(format!("prefetch({view});"));
+        }
         let place = if matches!(path, LoadPath::Shared | LoadPath::Async) { input.place } else { None };
         let (whole, slice) = self.within(&format!("s{at}"), place, tile);
         let shared = format!("let s{at} = shared_tensor({dtype}, [{}]);", list(whole));

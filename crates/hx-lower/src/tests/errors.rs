@@ -689,3 +689,38 @@ fn hints_without_a_cache_are_refused() {
         "#]],
     );
 }
+
+#[test]
+fn only_tiles_of_global_memory_are_fetched() {
+    check(
+        "kernel probe(a: f16[m, k], w: u8[n, k] : (16, 16) : (1, 16), rows: i32[m], c: mut f16[m, k]) grid [1] threads 128 {
+            prefetch(load(tile(a, [16, 16])[.., .., 0, 0]));
+            prefetch(shared_tensor(f16, [16]));
+            prefetch(tile(w, [16, 16])[.., .., 0, 0]);
+            prefetch(tile(gather(a, tile(rows, [16])[.., 0]), [16, 16])[.., .., 0, 0]);
+            prefetch(tile(a, [m, 16])[.., .., 0, 0]);
+            prefetch(3);
+        }",
+        expect![[r#"
+            error[HX0215]: found a register tensor, expected a global one for `prefetch`
+                          prefetch(load(tile(a, [16, 16])[.., .., 0, 0]));
+                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            error[HX0215]: found a shared tensor, expected a global one for `prefetch`
+                          prefetch(shared_tensor(f16, [16]));
+                                   ^^^^^^^^^^^^^^^^^^^^^^^^
+            error[HX0209]: expected a compile-time value, found `m`, which is known only at launch
+                          prefetch(tile(a, [m, 16])[.., .., 0, 0]);
+                                            ^
+              help: numbers, constants and compile-time parameters are known at compile time
+            error[HX0203]: expected a tensor, found an integer
+                          prefetch(3);
+                                   ^
+            error[HX0208]: `prefetch` of a packed tensor cannot be compiled yet
+                          prefetch(tile(w, [16, 16])[.., .., 0, 0]);
+                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            error[HX0208]: `prefetch` of gathered elements cannot be compiled yet
+                          prefetch(tile(gather(a, tile(rows, [16])[.., 0]), [16, 16])[.., .., 0, 0]);
+                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "#]],
+    );
+}
