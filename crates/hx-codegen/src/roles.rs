@@ -119,7 +119,10 @@ impl Emitter<'_> {
 
     /// Sets the number of registers of each thread of the executing groups.
     fn set_registers(&mut self, registers: u32) -> Result<()> {
-        let entry = self.program.target.limits.registers_at_entry(self.program.block_threads());
+        // A block of roles shares a multiprocessor only if the source says so.
+        let threads = self.program.block_threads();
+        let limits = self.program.target.limits.shared_by(self.program.blocks, threads);
+        let entry = limits.registers_at_entry(threads);
         let row = match registers.cmp(&entry) {
             std::cmp::Ordering::Less => "registers.fewer",
             std::cmp::Ordering::Equal => return Ok(()),

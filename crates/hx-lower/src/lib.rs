@@ -168,6 +168,7 @@ fn lower_kernel<'db>(
         facts: std::mem::take(&mut lowering.facts),
         grid: header.grid,
         cluster: header.cluster,
+        blocks_per_sm: header.blocks_per_sm,
         multiprocessors: false,
         scopes: lowering.scopes.take(),
         requires: header.requires,

@@ -162,6 +162,10 @@ impl<'p> Check<'p> {
         let blocks = self.solution.resident_blocks;
         let limits = &self.program.target.limits;
         let fit = limits.residency(self.program.block_threads(), 1, self.solution.shared_bytes).blocks.max(1);
+        let least = self.program.blocks_per_sm.unwrap_or(1);
+        if blocks < least {
+            return Err(format!("{blocks} blocks should run together, and the source says {least}"));
+        }
         if (1..=fit).contains(&blocks) {
             return Ok(());
         }

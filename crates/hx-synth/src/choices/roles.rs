@@ -11,7 +11,7 @@ use crate::failure::{Failure, FailureKind};
 /// source gives them, and share the rest by [`share_registers`]. The map is empty if the source asks for more than the launch gives.
 pub fn role_registers(program: &TileProgram) -> BTreeMap<ScopeId, u32> {
     let roles = program.roles();
-    let at_entry = program.target.limits.registers_at_entry(program.block_threads());
+    let at_entry = program.limits().registers_at_entry(program.block_threads());
     let shares = shares(program).unwrap_or_default();
     let of = roles.iter().map(|role| role.scope).zip(shares);
     of.filter(|(_, registers)| *registers != at_entry).collect()
@@ -36,7 +36,7 @@ pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
 /// # Errors
 /// If the roles need more registers than the block has.
 fn shares(program: &TileProgram) -> Result<Vec<u32>, RegisterError> {
-    let (roles, limits) = (program.roles(), &program.target.limits);
+    let (roles, limits) = (program.roles(), program.limits());
     // Threads that cannot pass registers on keep those of the launch. A target that lacks roles with given numbers is refused before.
     let is_open = roles.iter().all(|role| role.registers.is_none());
     if roles.is_empty() || (is_open && !program.target.has(Feature::RoleRegisters)) {
@@ -47,5 +47,5 @@ fn shares(program: &TileProgram) -> Result<Vec<u32>, RegisterError> {
         let groups = scope.groups * scope.threads / limits.group;
         Share { groups, producer: role.kind == RoleKind::Producer, given: role.registers }
     };
-    share_registers(limits, &roles.iter().map(share).collect::<Vec<Share>>())
+    share_registers(&limits, &roles.iter().map(share).collect::<Vec<Share>>())
 }

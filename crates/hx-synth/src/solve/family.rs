@@ -271,7 +271,7 @@ impl<'p> Ground<'_, 'p> {
 
     /// Reports whether each register tensor alone fits the registers of a thread.
     fn has_room(&self, leaves: &[&Leaf<'p>]) -> bool {
-        let most = i64::from(self.solver.program.target.limits.registers_per_thread);
+        let most = i64::from(self.solver.program.limits().registers_per_thread);
         self.known(leaves).iter().all(|(tensor, known)| {
             known.layout.values() * i64::from(self.program().tensor(tensor).dtype.bits()) <= 32 * most
         })
