@@ -1,7 +1,10 @@
 //! Prefetches of tiles whose rows are long, short, contiguous along either dimension, or a single element each.
 
 /// y = x + x; each round fetches the tile of the next one.
-kernel ahead<BM = 64, BN = 128, T: type = f16>(x: T[m, n], y: mut T[m, n]) grid [cdiv(m, BM)] threads 128 {
+kernel ahead<BM = 64, BN = 128, T: type = f16>(x: T[m, n], y: mut T[m, n])
+    grid [cdiv(m, BM)]
+    threads 128
+{
     for j in 0..cdiv(n, BN) {
         prefetch(tile(x, [BM, BN])[.., .., block_idx, j + 1]);
         let t = load(tile(x, [BM, BN])[.., .., block_idx, j]);
@@ -20,7 +23,11 @@ test "tiles" for (m, n) in [(64, 256), (100, 136), (5, 3)] {
 }
 
 /// y = xᵀ: rows of x, columns of x, single elements, a part that ends before its tensor, and halos are fetched.
-kernel turned(x: f32[m, n], y: mut f32[n, m], k: i32) where 0 <= k, k <= n grid [cdiv(m, 64), cdiv(n, 8)] threads 64 {
+kernel turned(x: f32[m, n], y: mut f32[n, m], k: i32)
+    where 0 <= k, k <= n
+    grid [cdiv(m, 64), cdiv(n, 8)]
+    threads 64
+{
     let [i, j] = block_idx;
     prefetch(tile(x, [64, 1])[.., .., i, 8 * j]);
     prefetch(tile(x.T, [8, 64])[.., .., j, i]);
@@ -38,7 +45,10 @@ test "views" for (m, n, k) in [(64, 8, 8), (100, 37, 5), (3, 100, 40)] {
 }
 
 /// y = x of narrow elements, by few threads.
-kernel narrow<T: type = i8>(x: T[n], y: mut T[n]) grid [cdiv(n, 1000)] threads 32 {
+kernel narrow<T: type = i8>(x: T[n], y: mut T[n])
+    grid [cdiv(n, 1000)]
+    threads 32
+{
     prefetch(tile(x, [1000])[.., block_idx + 1]);
     copy(tile(x, [1000])[.., block_idx], tile(y, [1000])[.., block_idx]);
 }

@@ -219,6 +219,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "`cluster`",
                 "kernel k(y: mut f16[m]) grid [2] threads 32 cluster [2] {\n    let r = register_tensor(f16, [32]);\n    fill(r, 0.0);\n    copy(r, global_view(y[block_idx * 32..], (32) : (1)));\n}",
             ),
+            (
+                "`blocks_per_sm`",
+                "kernel k(y: mut f16[m]) grid [2] threads 32 blocks_per_sm 4 {\n    let r = register_tensor(f16, [32]);\n    fill(r, 0.0);\n    copy(r, global_view(y[block_idx * 32..], (32) : (1)));\n}",
+            ),
             ("`print`", "print(r);"),
             (
                 "`print` in a role",

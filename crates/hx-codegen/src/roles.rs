@@ -68,7 +68,14 @@ impl Emitter<'_> {
             self.set_registers(registers)?;
         }
         self.role_variables(&scope, index);
-        for line in self.array_declarations(role.scope) {
+        let (first, each) = (scope.first, scope.threads / self.program.target.limits.group);
+        let group = match scope.groups {
+            1 => "0".to_owned(),
+            _ => format!("({GROUP_OF_WARPS} - {}) / {each}", first / self.program.target.limits.group),
+        };
+        let mut lines = self.array_declarations(role.scope);
+        lines.extend(self.slice_of_role(role.scope, &group));
+        for line in lines {
             self.statement(&line);
         }
         self.deeper(-1);

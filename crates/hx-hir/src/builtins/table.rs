@@ -173,7 +173,7 @@ super::families! {
         Mulhi: "mulhi", BINARY, "The upper half of the product of two integers, as wide as they are.";
         Fma: "fma", [required("a"), required("b"), required("c")], "`a · b + c`, rounded once.";
         Cdiv: "cdiv", BINARY, "Quotient rounded up.";
-        Print: "print", [rest("x")], "Prints values, on the simulator and the GPU alike. Not compiled yet in roles.";
+        Print: "print", [rest("x")], "Prints values, on the simulator and the GPU alike.";
         Assert: "assert", [required("c"), optional("message")],
             "Fails the launch or the test unless the condition holds.";
     }

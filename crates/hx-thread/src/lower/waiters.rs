@@ -109,6 +109,11 @@ pub(super) fn is_in_boxes(solution: &Solution, op: OpId) -> bool {
     matches!(solution.choices.get(&op), Some(Choice::Bulk(_)))
 }
 
+/// Reports whether one thread makes a prefetch, in boxes.
+fn is_fetched_in_boxes(solution: &Solution, op: &Op) -> bool {
+    matches!(solution.choices.get(&op.id), Some(Choice::Prefetch(choice)) if !choice.dims.is_empty())
+}
+
 /// Reports whether threads copy into the stages of a pipeline. Then all threads of each scope that fills one arrive.
 fn threads_copy(program: &TileProgram, solution: &Solution, pipe: PipeId) -> bool {
     let copies = |op: &Op| {
@@ -128,6 +133,7 @@ fn only_copies(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bo
                 let fills = |pipe: PipeId| !threads_copy(program, solution, pipe);
                 matches!(op.kind, OpKind::CopyAsync { signal: Some(pipe), .. } if fills(pipe))
                     || matches!(op.kind, OpKind::Sync(_))
+                    || is_fetched_in_boxes(solution, op)
             }
             TileStmt::Leaf(TileLeaf::LoadScalar { src, .. }) => match src.base {
                 Base::Global(param) => program.tensor_param(param).is_some_and(|param| !param.mutable),
