@@ -162,8 +162,32 @@ main {
         Sandbox::with("k.hx", text).run(&["run", "k.hx", "--device", "sim", "--message-format", "short"]);
     let (stdout, stderr) = (&ran.stdout, &ran.stderr);
     expect![[r#"
+        k block [0]: block block_idx = 0
+        k block [0]: sum sum(t, axis: 0) = f16[1]
+        [128.0]
+        k block [0]: block_idx = 0
+        k block [0]: round i = 0
+        k block [0]: of g = 0
+        k block [0]: round i = 1
+        k block [0]: of g = 0
+        k block [0]: round i = 0
+        k block [0]: of g = 1
+        k block [0]: round i = 1
+        k block [0]: of g = 1
+        k block [1]: block block_idx = 1
+        k block [1]: sum sum(t, axis: 0) = f16[1]
+        [128.0]
+        k block [1]: block_idx = 1
+        k block [1]: round i = 0
+        k block [1]: of g = 0
+        k block [1]: round i = 1
+        k block [1]: of g = 0
+        k block [1]: round i = 0
+        k block [1]: of g = 1
+        k block [1]: round i = 1
+        k block [1]: of g = 1
         device: simulator (sm_90a)
-        k.hx:16:28: error[HX0614]: the kernel writes `y`, and this value is held by no variable
+        k.hx:11:20: error[HX0612]: one group is enough
         1 error
     "#]]
     .assert_eq(&format!("{stdout}{stderr}"));
