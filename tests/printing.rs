@@ -134,3 +134,61 @@ fn printing_kernels_compile() {
         assert!(ran.stdout.ends_with("\n0 passed, 0 failed, 8 skipped\n"), "{}", ran.text());
     }
 }
+
+/// The text of each group is in the order of time, those of the roles follow that of the block.
+#[test]
+fn roles_print_and_assert() {
+    let text = "kernel k(x: f16[m], y: mut f16[m]) grid [2] {
+    print(\"block\", block_idx);
+    warp_groups {
+        producer {
+            let t = load(tile(x, [128])[.., 0]);
+            print(\"sum\", sum(t, axis: 0), block_idx);
+            copy(t, tile(y, [128])[.., 0]);
+        }
+        consumer each 2 (g) {
+            for i in 0..2 { print(\"round\", i, \"of\", g); }
+            assert(g < 1, \"one group is enough\");
+            copy(load(tile(x, [64])[.., 2 + g]), tile(y, [64])[.., 2 + g]);
+        }
+    }
+}
+main {
+    let (x, y) = (ones(f16, [256]), empty(f16, [256]));
+    k(x, y);
+}
+";
+    let ran =
+        Sandbox::with("k.hx", text).run(&["run", "k.hx", "--device", "sim", "--message-format", "short"]);
+    let (stdout, stderr) = (&ran.stdout, &ran.stderr);
+    expect![[r#"
+        k block [0]: block block_idx = 0
+        k block [0]: sum sum(t, axis: 0) = f16[1]
+        [128.0]
+        k block [0]: block_idx = 0
+        k block [0]: round i = 0
+        k block [0]: of g = 0
+        k block [0]: round i = 1
+        k block [0]: of g = 0
+        k block [0]: round i = 0
+        k block [0]: of g = 1
+        k block [0]: round i = 1
+        k block [0]: of g = 1
+        k block [1]: block block_idx = 1
+        k block [1]: sum sum(t, axis: 0) = f16[1]
+        [128.0]
+        k block [1]: block_idx = 1
+        k block [1]: round i = 0
+        k block [1]: of g = 0
+        k block [1]: round i = 1
+        k block [1]: of g = 0
+        k block [1]: round i = 0
+        k block [1]: of g = 1
+        k block [1]: round i = 1
+        k block [1]: of g = 1
+        device: simulator (sm_90a)
+        k.hx:11:20: error[HX0612]: one group is enough
+        1 error
+    "#]]
+    .assert_eq(&format!("{stdout}{stderr}"));
+}

@@ -16,7 +16,7 @@
 
 /** Words that are keywords in some places and names in all others. */
 const CONTEXTUAL = [
-  'baseline', 'bytes', 'cluster', 'consumer', 'each', 'flops', 'forall', 'global', 'grid', 'measure', 'pipelined', 'producer', 'register',
+  'baseline', 'blocks_per_sm', 'bytes', 'cluster', 'consumer', 'each', 'flops', 'forall', 'global', 'grid', 'measure', 'pipelined', 'producer', 'register',
   'registers', 'shared', 'step', 'swizzle', 'threads', 'tune',
 ];
 
@@ -143,7 +143,7 @@ function expressions(place) {
 
 /** The clauses of a kernel: each at most once, in any order. One rule for every set of clauses that may still come. */
 function kernelClauses() {
-  const clauses = ['where_clause', 'tune_clause', 'grid_clause', 'threads_clause', 'cluster_clause'];
+  const clauses = ['where_clause', 'tune_clause', 'grid_clause', 'threads_clause', 'cluster_clause', 'residency_clause'];
   const rules = {};
   for (let set = 1; set < 1 << clauses.length; set++) {
     rules[`_clauses_${set}`] = ($) =>
@@ -303,6 +303,7 @@ module.exports = grammar({
     grid_clause: ($) => seq('grid', $._expr_header),
     threads_clause: ($) => seq('threads', $._expr_header),
     cluster_clause: ($) => seq('cluster', $._expr_header),
+    residency_clause: ($) => seq('blocks_per_sm', $._expr_header),
 
     type: ($) => choice($.named_type, $.tuple_type, $.fn_type),
     named_type: ($) =>

@@ -75,6 +75,15 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "copy_async(gx, sh);\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
             ),
             (
+                "`load` and `copy` with `l1:` and `l2:`",
+                "let t = load(gx, l1: \"no_allocate\", l2: \"evict_first\");\ncopy(t, gy, l2: \"evict_last\");",
+            ),
+            ("`prefetch`", "prefetch(gx);"),
+            (
+                "`copy_async` with `l2:`",
+                "copy_async(gx, sh, l2: \"evict_first\");\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
+            ),
+            (
                 "`copy_async` from a view whose padding is not 0",
                 "copy_async(tile(x, [64, 64], pad: 1.0)[.., .., b, 0], sh);\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
             ),
@@ -209,6 +218,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
             (
                 "`cluster`",
                 "kernel k(y: mut f16[m]) grid [2] threads 32 cluster [2] {\n    let r = register_tensor(f16, [32]);\n    fill(r, 0.0);\n    copy(r, global_view(y[block_idx * 32..], (32) : (1)));\n}",
+            ),
+            (
+                "`blocks_per_sm`",
+                "kernel k(y: mut f16[m]) grid [2] threads 32 blocks_per_sm 4 {\n    let r = register_tensor(f16, [32]);\n    fill(r, 0.0);\n    copy(r, global_view(y[block_idx * 32..], (32) : (1)));\n}",
             ),
             ("`print`", "print(r);"),
             (

@@ -97,6 +97,7 @@ pub(super) fn rows() -> BTreeSet<String> {
     let names = names.chain(all.exchanges.iter().map(|r| r.name.clone()));
     let names = names.chain(all.groups.iter().map(|r| r.name.clone()));
     let names = names.chain(all.bulks.iter().map(|r| r.name.clone()));
+    let names = names.chain(all.prefetches.iter().map(|r| r.name.clone()));
     let shared = all.bulks.iter().filter(|r| r.multicast.is_some());
     let names = names.chain(shared.map(|r| format!("{}.multicast", r.name)));
     let names = names.chain(all.syncs.iter().map(|r| r.name.clone()));

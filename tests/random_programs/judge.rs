@@ -242,6 +242,9 @@ fn rows(program: &TileProgram, solution: &Solution, text: &str) -> BTreeSet<Stri
                 let shared = if bulk.share.is_some() { ".multicast" } else { "" };
                 rows.insert(format!("{}{shared}", bulk.row));
             }
+            Choice::Prefetch(prefetch) => {
+                rows.insert(prefetch.row.to_string());
+            }
             Choice::Convert(convert) => rows.extend(convert.row.map(|row| row.to_string())),
             Choice::Rearrange(moved) => {
                 rows.extend(moved.route.rows().into_iter().map(str::to_owned));

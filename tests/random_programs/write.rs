@@ -68,6 +68,8 @@ pub(super) const PARTS: &[&str] = &[
     "stores in boxes",
     "roles",
     "copy_async",
+    "cache hints",
+    "prefetch",
     "shared memory",
     "transpose",
     "sync_warp",
@@ -366,8 +368,24 @@ impl Writer<'_> {
         name
     }
 
+    /// Returns the cache hints of the access of a step, by its number; none for most. `is_plain` is false for a copy that goes past L1.
+    fn hints(&mut self, at: usize, is_plain: bool) -> &'static str {
+        let (l2, both) = (
+            [", l2: \"evict_first\"", ", l2: \"evict_last\""],
+            [", l1: \"no_allocate\"", ", l1: \"evict_last\", l2: \"evict_first\""],
+        );
+        let hints = match (at + self.program.steps.len()) % 6 {
+            0 => l2[at % 2],
+            1 if is_plain => both[at % 2],
+            _ => return "",
+        };
+        self.parts.insert("cache hints");
+        hints
+    }
+
     fn load(&mut self, at: usize, input: &Input, path: LoadPath) {
         let Input { dtype, tile, per_block, .. } = *input;
+        let hints = self.hints(at, path != LoadPath::Async);
         let (name, rows) = (format!("x{at}"), self.rows(input));
         let extent = [rows, input.extent[1]];
         let stored =
@@ -403,32 +421,39 @@ impl Writer<'_> {
                 format!("global_view({name}{part}[{from}.., ..], ({}) : ({ld}, 1){pad})", list(tile))
             }
         };
+        // Which inputs are fetched follows from what is drawn already.
+        let is_packed = matches!(input.view, ViewKind::Inferred | ViewKind::Paired { .. });
+        let is_gathered = matches!(input.view, ViewKind::Gathered { .. });
+        if (at + self.program.steps.len()) % 4 == 3 && !is_packed && !is_gathered {
+            self.parts.insert("prefetch");
+            self.emit(format!("prefetch({view});"));
+        }
         let place = if matches!(path, LoadPath::Shared | LoadPath::Async) { input.place } else { None };
         let (whole, slice) = self.within(&format!("s{at}"), place, tile);
         let shared = format!("let s{at} = shared_tensor({dtype}, [{}]);", list(whole));
         match path {
             LoadPath::Load => {
                 self.parts.insert("load");
-                self.emit(format!("let v{at} = load({view});"));
+                self.emit(format!("let v{at} = load({view}{hints});"));
             }
             LoadPath::Copy => {
                 self.parts.insert("copy");
                 self.emit(format!(
-                    "let v{at} = register_tensor({dtype}, [{}]);\ncopy({view}, v{at});",
+                    "let v{at} = register_tensor({dtype}, [{}]);\ncopy({view}, v{at}{hints});",
                     list(tile)
                 ));
             }
             LoadPath::Shared => {
                 self.parts.insert("shared memory");
                 let sync = self.sync();
-                self.emit(format!("{shared}\ncopy({view}, s{at}{slice});\n{sync}"));
+                self.emit(format!("{shared}\ncopy({view}, s{at}{slice}{hints});\n{sync}"));
                 self.emit(format!("let v{at} = load(s{at}{slice});"));
             }
             LoadPath::Async => {
                 self.parts.insert("copy_async");
                 let sync = self.sync();
                 self.emit(format!(
-                    "{shared}\ncopy_async({view}, s{at}{slice});\ncommit();\nwait(0);\n{sync}"
+                    "{shared}\ncopy_async({view}, s{at}{slice}{hints});\ncommit();\nwait(0);\n{sync}"
                 ));
                 self.emit(format!("let v{at} = load(s{at}{slice});"));
             }
@@ -553,20 +578,23 @@ impl Writer<'_> {
             self.parts.insert("atomic_add");
             self.emit(format!("atomic_add({view}, v{at});"));
         } else if step.store == Store::ThroughShared {
+            let hints = self.hints(at, true);
             self.parts.insert("shared memory");
             let (whole, slice) = self.within(&format!("o{at}"), step.place, shape);
             self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(whole)));
-            self.emit(format!("copy(v{at}, o{at}{slice});\nsync();\ncopy(o{at}{slice}, {view});"));
+            self.emit(format!("copy(v{at}, o{at}{slice});\nsync();\ncopy(o{at}{slice}, {view}{hints});"));
         } else if step.store == Store::Handed && self.program.roles {
             self.handed(at, &list(shape), dtype, &view);
         } else if step.store == Store::Boxes {
+            let hints = self.hints(at, false);
             self.parts.insert("stores in boxes");
             self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(shape)));
-            self.emit(format!("copy(v{at}, o{at});\nsync();\ncopy_async(o{at}, {view});"));
+            self.emit(format!("copy(v{at}, o{at});\nsync();\ncopy_async(o{at}, {view}{hints});"));
             self.emit("wait_stores(0);\nsync();");
         } else {
             self.parts.insert("copy");
-            self.emit(format!("copy(v{at}, {view});"));
+            let hints = self.hints(at, true);
+            self.emit(format!("copy(v{at}, {view}{hints});"));
         }
         self.before.push(format!("let e{at} = zeros(f64, [{total}, {columns}]);"));
         let (left, right) = (self.selector(shape[0], total, !added), self.selector(shape[1], columns, false));

@@ -1,8 +1,8 @@
 //! Emits bulk copies and the tensor maps that they address.
 
-use hx_index::{Expr, Symbol};
+use hx_index::{Cond, Expr, Symbol};
 use hx_target::BulkRow;
-use hx_thread::{Bulk, BulkStore, Leaf, Param, Part, Stmt};
+use hx_thread::{Bulk, BulkStore, Fetched, Leaf, Param, Part, Prefetch, Stmt};
 
 use crate::asm::{Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
@@ -48,11 +48,11 @@ impl Emitter<'_> {
         if !row.is_load() {
             return Err(MalformedProgram::UnknownRow(row.name.clone()));
         }
-        let ptx = match (copy.blocks.as_slice(), &row.multicast) {
-            ([], _) => &row.ptx,
-            (_, Some(multicast)) => multicast,
-            (_, None) => return Err(MalformedProgram::UnknownRow(format!("{} into blocks", row.name))),
-        };
+        let is_multicast = !copy.blocks.is_empty();
+        let ptx = row.hinted(copy.cache, is_multicast).ok_or_else(|| {
+            let form = if is_multicast { "into blocks" } else { "with cache hints" };
+            MalformedProgram::UnknownRow(format!("{} {form}", row.name))
+        })?;
         let mut sequence = Sequence::default();
         sequence.asm.effects = true;
         sequence.asm.guard = self.one_thread()?;
@@ -66,7 +66,10 @@ impl Emitter<'_> {
         }
         let (rank, first) = (part.coordinates.len(), sequence.asm.inputs.len());
         sequence.asm.inputs.extend(part.coordinates);
-        self.sequence(&row.name, ptx, sequence, &|name| match name {
+        let policy = sequence.asm.inputs.len();
+        sequence.asm.inputs.extend(self.policy(copy.cache)?);
+        self.sequence(&row.name, &ptx, sequence, &|name| match name {
+            "p" => Some(Slots::Input(policy)),
             "s" => Some(Slots::Input(0)),
             "m" | "a" => Some(Slots::Input(1)),
             "n" => Some(Slots::Number(part.bytes)),
@@ -104,11 +107,46 @@ impl Emitter<'_> {
         sequence.asm.inputs = vec![part.base, self.address(&store.address)?];
         let rank = part.coordinates.len();
         sequence.asm.inputs.extend(part.coordinates);
-        self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
+        let policy = sequence.asm.inputs.len();
+        sequence.asm.inputs.extend(self.policy(store.cache)?);
+        let hintless = || MalformedProgram::UnknownRow(format!("{} with cache hints", row.name));
+        let ptx = row.hinted(store.cache, false).ok_or_else(hintless)?;
+        self.sequence(&row.name, &ptx, sequence, &|name| match name {
+            "p" => Some(Slots::Input(policy)),
             "m" | "a" => Some(Slots::Input(0)),
             "n" => Some(Slots::Number(part.bytes)),
             "s" => Some(Slots::Input(1)),
             "c" => Some(Slots::Vector(2..2 + rank)),
+            "r" => Some(Slots::Number(rank as i64)),
+            _ => None,
+        })
+    }
+
+    /// Writes a fetch into the L2 cache: of a box by one thread, or of a line by each thread.
+    pub(crate) fn prefetch(&mut self, fetch: &Prefetch) -> Result<()> {
+        let row = fetch.row.get();
+        let mut sequence = Sequence::default();
+        sequence.asm.effects = true;
+        match &fetch.of {
+            Fetched::Box { map, coordinates } => {
+                sequence.asm.guard = self.one_thread()?;
+                let (base, coordinates) = self.box_operands(*map, coordinates)?;
+                sequence.asm.inputs = vec![base];
+                sequence.asm.inputs.extend(coordinates);
+            }
+            Fetched::Line { guard: Cond::False, .. } => return Ok(()),
+            Fetched::Line { address, guard } => {
+                sequence.asm.inputs = vec![self.address(address)?];
+                sequence.asm.guard = match guard {
+                    Cond::True => None,
+                    guard => Some(self.cond(guard)?),
+                };
+            }
+        }
+        let rank = sequence.asm.inputs.len() - 1;
+        self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
+            "m" | "a" => Some(Slots::Input(0)),
+            "c" => Some(Slots::Vector(1..1 + rank)),
             "r" => Some(Slots::Number(rank as i64)),
             _ => None,
         })

@@ -2,6 +2,7 @@
 //!
 //! `instruction` emits single instructions. Start at [`cuda`].
 
+mod cache;
 mod header;
 mod statements;
 
@@ -10,6 +11,7 @@ use std::fmt::Write;
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
+use hx_target::L2;
 use hx_thread::{ThreadProgram, assigned, counted};
 use hx_tile::{OpId, Origin, Scope, ScopeId};
 
@@ -111,6 +113,8 @@ pub(crate) struct Emitter<'a> {
     symbol_params: Vec<String>,
     /// Names of the parameters that hold tensor maps.
     pub(crate) maps: Vec<String>,
+    /// Names of the variables that hold the policies of the L2 cache.
+    pub(crate) policies: BTreeMap<L2, String>,
     /// Whether launches before this one may write memory until the kernel has waited for them.
     pub(crate) overlaps_previous: bool,
     /// Whether one thread alone executes the statements.
@@ -157,6 +161,7 @@ impl<'a> Emitter<'a> {
             names: Names::new(),
             symbol_params: Vec::new(),
             maps: Vec::new(),
+            policies: BTreeMap::new(),
             overlaps_previous: program.waits_for_previous(),
             elected: false,
             lines,
@@ -171,6 +176,7 @@ impl<'a> Emitter<'a> {
         e.printer.counted = counted(&program.body);
         e.name_params();
         e.name_maps();
+        e.name_policies();
         e.name_indices();
         e.shared = program.shared.iter().map(|s| e.names.local(&s.name)).collect();
         e.barriers = program.barriers.iter().map(|b| e.names.local(&barrier_name(b))).collect();
@@ -199,6 +205,7 @@ impl<'a> Emitter<'a> {
         }
         self.header(&symbol);
         self.declarations();
+        self.make_policies()?;
         self.out.push_str(&body);
         self.depth = 0;
         self.statement("}");

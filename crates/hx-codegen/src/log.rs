@@ -3,11 +3,12 @@
 //! Every thread of a block computes where the block's next record begins. The records therefore need no barrier and no shared
 //! state. Counters change only if a record finds no room or an assertion fails.
 
-use hx_index::Expr;
+use hx_index::{Expr, Symbol};
 use hx_thread::{
-    FAILURE_SHIFTS, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, Log, LogEntry, LogKind, Put, areas_word,
-    assertion_word, record_bytes, sides_word,
+    FAILURE_SHIFTS, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, Log, LogEntry, LogKind, Put, ThreadProgram,
+    areas_word, assertion_word, log_slice, log_slices, record_bytes, sides_word,
 };
+use hx_tile::ScopeId;
 
 use crate::access::Elements;
 use crate::emit::{Emitter, MalformedProgram};
@@ -24,7 +25,8 @@ pub(crate) fn parameter() -> String {
 }
 
 /// Returns the declarations at the beginning of a kernel that prints or asserts.
-pub(crate) fn declarations(log: &[LogEntry]) -> Vec<String> {
+pub(crate) fn declarations(program: &ThreadProgram) -> Vec<String> {
+    let log = &program.log[..];
     let mut lines = Vec::new();
     if log.is_empty() {
         return lines;
@@ -38,8 +40,20 @@ pub(crate) fn declarations(log: &[LogEntry]) -> Vec<String> {
         let first = areas_word(log);
         let area =
             |word: usize| format!("hx_block < {BUFFER}[{LOG_BLOCKS}] ? {BUFFER}[{word} + hx_block] : 0");
-        lines.push(format!("unsigned long long hx_next = {}; // the next record", area(first)));
-        lines.push(format!("const unsigned long long hx_end = {};", area(first + 1)));
+        let slices = log_slices(program);
+        if slices == 1 {
+            lines.push(format!("unsigned long long hx_next = {}; // the next record", area(first)));
+            lines.push(format!("const unsigned long long hx_end = {};", area(first + 1)));
+        } else {
+            lines.push(format!("const unsigned long long hx_area = {};", area(first)));
+            lines.push(format!(
+                "const unsigned long long hx_slice = (({}) - hx_area) / {} * {LOG_WORD};",
+                area(first + 1),
+                LOG_WORD * slices
+            ));
+            lines.push("unsigned long long hx_next = hx_area; // the next record".to_owned());
+            lines.push("const unsigned long long hx_end = hx_area + hx_slice;".to_owned());
+        }
     }
     for (entry, _) in log.iter().enumerate().filter(|(_, e)| e.kind == LogKind::Assert) {
         lines.push(format!("unsigned {} = 0;", runs(entry)));
@@ -53,6 +67,21 @@ fn runs(entry: usize) -> String {
 }
 
 impl Emitter<'_> {
+    /// Returns the declarations at the beginning of a role's body: the slice of the executing group, if a role prints.
+    pub(crate) fn slice_of_role(&self, scope: ScopeId, group: &str) -> Vec<String> {
+        let log = &self.program.log;
+        if log_slices(self.program) == 1 || log.iter().all(|e| e.kind != LogKind::Print) {
+            return Vec::new();
+        }
+        let first = log_slice(self.program, scope);
+        vec![
+            format!(
+                "unsigned long long hx_next = hx_area + hx_slice * ({first} + {group}); // the next record"
+            ),
+            "const unsigned long long hx_end = hx_next + hx_slice;".to_owned(),
+        ]
+    }
+
     fn entry(&self, entry: u32) -> Result<&LogEntry> {
         let missing = || MalformedProgram::Missing(format!("entry {entry} to print or assert"));
         self.program.log.get(entry as usize).ok_or_else(missing)
@@ -71,8 +100,12 @@ impl Emitter<'_> {
             LogKind::Print => self.block("", |e| {
                 e.statement(&format!("const bool hx_kept = hx_next + {size} <= hx_end;"));
                 let number = u64::from(log.entry) + 1;
+                let first = match e.executing.scope {
+                    ScopeId::BLOCK => "threadIdx.x == 0".to_owned(),
+                    _ => format!("{} == 0", e.expr(&Expr::symbol(Symbol::Thread))?.text),
+                };
                 e.statement(&format!(
-                    "if (threadIdx.x == 0) {{ if (hx_kept) {BUFFER}[hx_next / {LOG_WORD}] = {number}; \
+                    "if ({first}) {{ if (hx_kept) {BUFFER}[hx_next / {LOG_WORD}] = {number}; \
                      else atomicAdd({BUFFER} + {LOG_DROPPED}, 1ull); }}"
                 ));
                 if !log.body.is_empty() {

@@ -68,7 +68,14 @@ impl Emitter<'_> {
             self.set_registers(registers)?;
         }
         self.role_variables(&scope, index);
-        for line in self.array_declarations(role.scope) {
+        let (first, each) = (scope.first, scope.threads / self.program.target.limits.group);
+        let group = match scope.groups {
+            1 => "0".to_owned(),
+            _ => format!("({GROUP_OF_WARPS} - {}) / {each}", first / self.program.target.limits.group),
+        };
+        let mut lines = self.array_declarations(role.scope);
+        lines.extend(self.slice_of_role(role.scope, &group));
+        for line in lines {
             self.statement(&line);
         }
         self.deeper(-1);
@@ -119,7 +126,10 @@ impl Emitter<'_> {
 
     /// Sets the number of registers of each thread of the executing groups.
     fn set_registers(&mut self, registers: u32) -> Result<()> {
-        let entry = self.program.target.limits.registers_at_entry(self.program.block_threads());
+        // A block of roles shares a multiprocessor only if the source says so.
+        let threads = self.program.block_threads();
+        let limits = self.program.target.limits.shared_by(self.program.blocks, threads);
+        let entry = limits.registers_at_entry(threads);
         let row = match registers.cmp(&entry) {
             std::cmp::Ordering::Less => "registers.fewer",
             std::cmp::Ordering::Equal => return Ok(()),

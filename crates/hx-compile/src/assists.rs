@@ -113,7 +113,8 @@ fn same(one: &Solved, other: &Solved) -> bool {
             | Choice::Rearrange(_)
             | Choice::Slice(_)
             | Choice::Scan(_)
-            | Choice::Bulk(_) => String::new(),
+            | Choice::Bulk(_)
+            | Choice::Prefetch(_) => String::new(),
         };
         s.choices.iter().map(|(op, choice)| (*op, row(choice))).collect()
     };

@@ -108,7 +108,7 @@ pub fn estimated_registers<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Opt
     let count = estimate(program, solution);
     // Roles that set their own registers hand registers to each other, so the launch is bounded by its registers at entry.
     let shared_out = !solution.role_registers.is_empty();
-    let at_entry = || instance.target(db).limits.registers_at_entry(program.block_threads());
+    let at_entry = || program.limits().registers_at_entry(program.block_threads());
     Some(if shared_out { count.min(at_entry()) } else { count })
 }
 

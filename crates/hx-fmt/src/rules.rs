@@ -108,8 +108,10 @@ fn with_header(w: &mut Writer, item: &SyntaxNode) {
     let mut has_clauses = false;
     for child in elements(item) {
         let kind = child.kind();
-        let is_clause =
-            matches!(kind, WHERE_CLAUSE | TUNE_CLAUSE | GRID_CLAUSE | THREADS_CLAUSE | CLUSTER_CLAUSE);
+        let is_clause = matches!(
+            kind,
+            WHERE_CLAUSE | TUNE_CLAUSE | GRID_CLAUSE | THREADS_CLAUSE | CLUSTER_CLAUSE | RESIDENCY_CLAUSE
+        );
         if is_clause {
             has_clauses = true;
             w.open_indent();

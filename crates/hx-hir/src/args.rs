@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn arguments_find_their_parameters() {
-        assert_eq!(check("copy", &[None, None]), "([Some(0), Some(1)], [])");
-        assert_eq!(check("copy", &[Some("dst"), Some("src")]), "([Some(1), Some(0)], [])");
+        assert_eq!(check("fill", &[None, None]), "([Some(0), Some(1)], [])");
+        assert_eq!(check("fill", &[Some("x"), Some("t")]), "([Some(1), Some(0)], [])");
         assert_eq!(
             check("gemm", &[None, None, None, Some("warps")]),
             "([Some(0), Some(1), Some(2), Some(3)], [])"
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_said_once() {
-        assert_eq!(check("copy", &[None]), "([Some(0), None], [Missing { params: [\"dst\"] }])");
+        assert_eq!(check("fill", &[None]), "([Some(0), None], [Missing { params: [\"x\"] }])");
         assert_eq!(
-            check("copy", &[None, None, None]),
+            check("fill", &[None, None, None]),
             "([Some(0), Some(1)], [TooMany { arg: 2, found: 3, wanted: 2 }])"
         );
-        assert_eq!(check("copy", &[None, Some("to")]), "([Some(0), None], [UnknownName { arg: 1 }])");
+        assert_eq!(check("fill", &[None, Some("to")]), "([Some(0), None], [UnknownName { arg: 1 }])");
         assert_eq!(
-            check("copy", &[None, None, Some("dst")]),
+            check("fill", &[None, None, Some("x")]),
             "([Some(0), Some(1)], [Twice { arg: 2, first: 1 }])"
         );
         assert_eq!(

@@ -75,6 +75,7 @@ fn lowered_kernel<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Option<Lowered<K
     let grid = node.grid_clause().map(|g| c.expr(g.extents()));
     let threads = node.threads_clause().map(|t| c.expr(t.count()));
     let cluster = node.cluster_clause().map(|t| c.expr(t.extents()));
+    let blocks_per_sm = node.residency_clause().map(|t| c.expr(t.count()));
     let signature_map = SignatureSourceMap {
         map: c.map,
         name: node.name().map(|n| node_range(&n)),
@@ -82,7 +83,8 @@ fn lowered_kernel<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Option<Lowered<K
         params: param_ranges,
         header: header(&node, node.kernel_token(), node.body()),
     };
-    let signature = KernelSignature { store: c.store, generics, params, wheres, grid, threads, cluster };
+    let signature =
+        KernelSignature { store: c.store, generics, params, wheres, grid, threads, cluster, blocks_per_sm };
     let (body, body_map) = finish_body(Collector::default(), node.body(), None, None);
     Some(Lowered { signature, signature_map, body, body_map })
 }

@@ -165,7 +165,8 @@ pub fn signature_names<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureNames 
 
 fn kernel_names<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> SignatureNames {
     let sig = kernel_signature(db, kernel);
-    let clauses: Vec<ExprId> = [sig.grid, sig.threads, sig.cluster].into_iter().flatten().collect();
+    let clauses: Vec<ExprId> =
+        [sig.grid, sig.threads, sig.cluster, sig.blocks_per_sm].into_iter().flatten().collect();
     let resolver = Resolver::new(db, kernel.file(db), Place::Device, &sig.store);
     resolver.signature(&sig.generics, &sig.params, None, &sig.wheres, &clauses)
 }

@@ -15,6 +15,8 @@ pub struct KernelSignature {
     pub threads: Option<ExprId>,
     /// The number of blocks of a cluster along each axis.
     pub cluster: Option<ExprId>,
+    /// The number of blocks that a multiprocessor holds together, at least.
+    pub blocks_per_sm: Option<ExprId>,
 }
 
 /// The header of a tile function.

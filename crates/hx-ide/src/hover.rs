@@ -502,6 +502,9 @@ fn keyword(token: &SyntaxToken) -> Option<&'static str> {
         "each" => "Every group of 128 threads runs the body for itself.",
         "registers" => "The registers of each thread of the role: a multiple of 8 from 24 to 256.",
         "cluster" => "Blocks of a cluster along each axis.",
+        "blocks_per_sm" => {
+            "Blocks that a multiprocessor holds together, at least: bounds their registers and their shared memory."
+        }
         "shared" => "Shared memory: of a block, and seen by all of its threads.",
         "register" => "Registers: each element is held by one thread, or by several alike.",
         "global" => "Global memory.",

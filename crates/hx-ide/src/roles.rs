@@ -30,7 +30,7 @@ pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &S
         let how = if scope.groups > 1 { ", each for itself" } else { ", together" };
         text.push_str(how);
     }
-    let entry = solved.instance.target(db).limits.registers_at_entry(program.block_threads());
+    let entry = program.limits().registers_at_entry(program.block_threads());
     match solved.solution.role_registers.get(&role.scope) {
         Some(registers) => text.push_str(&format!(
             " · {registers} registers a thread; the launch gives each thread of the block {entry}"

@@ -244,6 +244,7 @@ impl<'db> Solved<'db> {
                 let shared = blocks.map_or_else(String::new, |blocks| format!(" · shared by {blocks}"));
                 (format!("{} {}{shared}", bulk.row, extents.join("×")), 1)
             }
+            Choice::Prefetch(prefetch) => (prefetch.row.to_string(), 1),
             Choice::Convert(convert) => (convert.row?.to_string(), 0),
             Choice::Map(_) => return None,
         })

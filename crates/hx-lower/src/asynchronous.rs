@@ -7,6 +7,7 @@ use hx_index::{Expr, Symbol};
 use hx_target::{BulkRow, Space, Target};
 use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, Param, View};
 
+use crate::cache::Hints;
 use crate::error::Lower;
 use crate::lowering::Lowering;
 use crate::value::{Tensor, Value};
@@ -17,6 +18,7 @@ pub(crate) struct Named {
     pub(crate) signal: Option<ExprId>,
     pub(crate) multicast: Option<ExprId>,
     pub(crate) add: Option<ExprId>,
+    pub(crate) hints: Hints,
 }
 
 impl Lowering<'_> {
@@ -28,12 +30,13 @@ impl Lowering<'_> {
         id: ExprId,
         src: ExprId,
         dst: ExprId,
-        Named { signal, multicast, add }: Named,
+        Named { signal, multicast, add, hints }: Named,
     ) -> Lower<Value> {
         let outer = std::mem::replace(&mut self.signalled, signal.is_some());
         let (from, to) = (self.tensor(src), self.tensor(dst));
         self.signalled = outer;
-        let (from, to) = (from?, to?);
+        let (mut from, mut to) = (from?, to?);
+        self.give_hints(hints, "copy_async", [&mut from, &mut to])?;
         self.want_mutable(dst, &to)?;
         self.want_flat_end(src, &from)?;
         self.want_flat_end(dst, &to)?;
@@ -46,7 +49,7 @@ impl Lowering<'_> {
         let ends = (from.space(), to.space());
         let adds = add.map(|add| self.const_bool(add, "`add`")).transpose()?.unwrap_or(false);
         if ends == ("shared", "global") && signal.is_none() && multicast.is_none() {
-            return self.store_async(id, (src, &from), (dst, &to), adds);
+            return self.store_async(id, (src, &from), (dst, &to), adds, hints);
         }
         if let Some(at) = add.filter(|_| adds) {
             let (from, to) = ends;
@@ -138,6 +141,7 @@ impl Lowering<'_> {
         (src, from): (ExprId, &Tensor),
         (dst, to): (ExprId, &Tensor),
         adds: bool,
+        hints: Hints,
     ) -> Lower<Value> {
         if adds {
             self.want_atomic_in(dst, AtomicOp::Add, to.dtype, Space::Global)?;
@@ -155,6 +159,11 @@ impl Lowering<'_> {
         let Some(reason) = reason else {
             return self.unit(OpKind::Store { src: view, dst, adds }, id);
         };
+        if let Some(at) = hints.at().filter(|_| adds) {
+            let message =
+                format!("found a cache hint of a sum that is added from registers, because {reason}");
+            return self.fail(&codes::NO_SUCH_OPERATION, at, message);
+        }
         let at = self.origin(src);
         self.notes.add_unboxed(at, reason);
         // The solver copies in rounds, but adds at once.

@@ -143,7 +143,12 @@ impl Lowering<'_> {
     }
 
     /// Returns the value of a word that is written as a string.
-    fn word<T: Copy, const N: usize>(&mut self, at: ExprId, what: &str, words: [(&str, T); N]) -> Lower<T> {
+    pub(crate) fn word<T: Copy, const N: usize>(
+        &mut self,
+        at: ExprId,
+        what: &str,
+        words: [(&str, T); N],
+    ) -> Lower<T> {
         let text = self.text(at)?;
         if let Some((_, found)) = words.iter().find(|(word, _)| *word == text) {
             return Ok(*found);

@@ -48,17 +48,24 @@ impl<'db> Lowering<'db> {
             KernelFn::Scatter => self.picked_view(call, true),
             KernelFn::Copy => {
                 let [src, dst] = self.first(call)?;
-                self.copy(id, src, dst)
+                let hints = self.hints(call.slot(2), call.slot(3))?;
+                self.copy(id, src, dst, hints)
             }
             KernelFn::CopyAsync => match call.slots[..] {
-                [Some(src), Some(dst), signal, multicast, add] => {
-                    self.copy_async(id, src, dst, Named { signal, multicast, add })
+                [Some(src), Some(dst), signal, multicast, add, l1, l2] => {
+                    let hints = self.hints_of_copies(l1, l2)?;
+                    self.copy_async(id, src, dst, Named { signal, multicast, add, hints })
                 }
                 _ => self.not_compiled(call),
             },
+            KernelFn::Prefetch => {
+                let [view] = self.first(call)?;
+                self.prefetch(id, view)
+            }
             KernelFn::Load => {
                 let [view] = self.first(call)?;
-                self.load(id, view, hint)
+                let hints = self.hints(call.slot(1), call.slot(2))?;
+                self.load(id, view, hints, hint)
             }
             KernelFn::Rearrange => {
                 let [t, layout] = self.first(call)?;

@@ -15,10 +15,6 @@ use crate::value::{Lazy, Tensor, Value};
 impl Lowering<'_> {
     /// Lowers `print("text", x, …)` to one operation for each value. Each operation carries the texts that precede its value.
     pub(crate) fn print(&mut self, id: ExprId, args: &[Arg]) -> Lower<Value> {
-        if self.scopes.here() != hx_tile::ScopeId::BLOCK {
-            // The records of a block follow each other, and nothing orders those of two roles.
-            return self.unsupported(id, "a `print` in a role");
-        }
         let mut texts: Vec<String> = Vec::new();
         let mut result = Ok(Value::Unit);
         for arg in args {

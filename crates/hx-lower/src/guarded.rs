@@ -229,6 +229,7 @@ impl Lowering<'_> {
             pad: Constant::new(view.pad),
             ends: Vec::new(),
             picked: None,
+            cache: view.cache,
         };
         let origin = self.origin(id);
         self.output.push(Stmt::Leaf(Leaf::LoadScalar { var: var.clone(), src, origin }));

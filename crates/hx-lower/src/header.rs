@@ -26,6 +26,8 @@ pub(crate) struct Header {
     pub(crate) cluster_axes: usize,
     /// The threads of a block; `None` if the roles of the body determine them.
     pub(crate) threads: Option<u32>,
+    /// The number of blocks that a multiprocessor holds together, at least.
+    pub(crate) blocks_per_sm: Option<u32>,
     pub(crate) requires: Vec<Requirement>,
 }
 
@@ -65,7 +67,8 @@ impl<'db> Lowering<'db> {
         let threads = self.threads(sig)?;
         let cluster = self.cluster(sig, &grid, &mut requires)?;
         let cluster_axes = if sig.cluster.is_some() { grid.len() } else { 0 };
-        Ok(Header { grid, cluster, cluster_axes, threads, requires })
+        let blocks_per_sm = self.blocks_per_sm(sig)?;
+        Ok(Header { grid, cluster, cluster_axes, threads, blocks_per_sm, requires })
     }
 
     fn bind_generics(&mut self, kernel: Kernel<'db>, sig: &'db KernelSignature, args: &CtArgs) -> Lower<()> {
@@ -328,6 +331,21 @@ impl<'db> Lowering<'db> {
             );
         }
         Ok(Some(count as u32))
+    }
+
+    /// Returns the number of blocks that a multiprocessor holds together, at least, if the header says so. The solver knows whether their
+    /// threads and their shared memory fit.
+    fn blocks_per_sm(&mut self, sig: &'db KernelSignature) -> Lower<Option<u32>> {
+        let Some(at) = sig.blocks_per_sm else { return Ok(None) };
+        let count = self.const_int(at, "the number of blocks")?;
+        let most = self.target.limits().resident_blocks;
+        match u32::try_from(count) {
+            Ok(count @ 1..) if count <= most => Ok(Some(count)),
+            _ => {
+                let message = format!("found {count} blocks on a multiprocessor, expected 1 to {most}");
+                self.fail(&codes::BAD_HEADER, at, message)
+            }
+        }
     }
 
     /// Returns the most blocks of a cluster. A target without clusters refuses the program later, so that the refusal names it: here

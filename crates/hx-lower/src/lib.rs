@@ -17,6 +17,7 @@ mod bounds;
 mod budget;
 mod builtin;
 mod builtin_call;
+mod cache;
 mod call;
 mod carried;
 mod choice;
@@ -167,6 +168,7 @@ fn lower_kernel<'db>(
         facts: std::mem::take(&mut lowering.facts),
         grid: header.grid,
         cluster: header.cluster,
+        blocks_per_sm: header.blocks_per_sm,
         multiprocessors: false,
         scopes: lowering.scopes.take(),
         requires: header.requires,

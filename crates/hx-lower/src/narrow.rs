@@ -16,6 +16,9 @@ impl Lowering<'_> {
         if src.pad != hx_tile::Constant::ZERO {
             return Some(format!("elements outside of `{}` read as a number other than 0", param.name));
         }
+        if src.cache.l1.is_some() {
+            return Some("asynchronous copies take no hint for L1".to_owned());
+        }
         let copies = self.target.rows().copies.iter().filter(|row| row.is_async());
         let least = copies.map(|row| i64::from(row.bytes)).min()?;
         let bits = i64::from(param.dtype.bits());

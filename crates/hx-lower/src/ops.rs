@@ -7,6 +7,7 @@ use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{Constant, LoadIds, OpKind, Operand, Scalar, SyncOp, TensorId, TensorKind, View};
 
+use crate::cache::Hints;
 use crate::error::Lower;
 use crate::lowering::{Lowering, shape_text};
 use crate::stmt::permuted;
@@ -139,14 +140,15 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers `copy(src, dst)`.
-    pub(crate) fn copy(&mut self, id: ExprId, src: ExprId, dst: ExprId) -> Lower<Value> {
+    /// Lowers `copy(src, dst, l1: …, l2: …)`.
+    pub(crate) fn copy(&mut self, id: ExprId, src: ExprId, dst: ExprId, hints: Hints) -> Lower<Value> {
         if let Some((t, dtype)) = self.conversion(src) {
-            self.copy_converted(id, src, (t, dtype), dst)?;
+            self.copy_converted(id, src, (t, dtype), dst, hints)?;
             return Ok(Value::Unit);
         }
         let (from, to) = (self.tensor(src), self.tensor(dst));
-        let (from, to) = (from?, to?);
+        let (mut from, mut to) = (from?, to?);
+        self.give_hints(hints, "copy", [&mut from, &mut to])?;
         self.copy_values(id, src, &from, dst, &to)?;
         Ok(Value::Unit)
     }
@@ -331,12 +333,19 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers `load(view)`: copies the elements of the view to a new register tensor.
-    pub(crate) fn load(&mut self, id: ExprId, view: ExprId, hint: Option<&str>) -> Lower<Value> {
-        let t = self.tensor(view)?;
+    /// Lowers `load(view, l1: …, l2: …)`: copies the elements of the view to a new register tensor.
+    pub(crate) fn load(
+        &mut self,
+        id: ExprId,
+        view: ExprId,
+        hints: Hints,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let mut t = self.tensor(view)?;
         if t.is_register() {
             return self.fail(&codes::WRONG_MEMORY, view, "found a register tensor, expected one in memory");
         }
+        self.give_hints(hints, "load", [&mut t])?;
         let tensor = self.in_registers(id, &t, hint)?;
         Ok(Value::Tensor(tensor))
     }

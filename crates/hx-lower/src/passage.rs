@@ -5,6 +5,7 @@ use hx_hir::{Builtin, CommonFn, Expr as HirExpr, ExprId, Resolution};
 use hx_index::Expr;
 use hx_tile::Picked;
 
+use crate::cache::Hints;
 use crate::error::Lower;
 use crate::lowering::Lowering;
 use crate::value::{Tensor, Value};
@@ -39,10 +40,15 @@ impl Lowering<'_> {
         src: ExprId,
         (t, dtype): (ExprId, ExprId),
         dst: ExprId,
+        hints: Hints,
     ) -> Lower<()> {
         let (value, dtype) = (self.eval(t), self.dtype(dtype));
-        let (value, dtype) = (value?, dtype?);
-        let to = self.tensor(dst)?;
+        let (mut value, dtype) = (value?, dtype?);
+        let mut to = self.tensor(dst)?;
+        match &mut value {
+            Value::Tensor(from) => self.give_hints(hints, "copy", [from, &mut to])?,
+            _ => self.give_hints(hints, "copy", [&mut to])?,
+        }
         let value = match value {
             Value::Tensor(from) if !from.is_register() => Value::Tensor(self.passing(t, &from, &to)?),
             other => other,

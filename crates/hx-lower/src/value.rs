@@ -7,7 +7,7 @@ use hx_dtype::DType;
 use hx_hir::ItemKey;
 use hx_index::{Cond, Expr};
 use hx_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
-use hx_target::Space;
+use hx_target::{Cache, Space};
 use hx_tile::{Base, Constant, Picked, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
 use smol_str::SmolStr;
 
@@ -282,6 +282,8 @@ pub(crate) struct SymView {
     pub(crate) ends: Vec<(usize, Expr)>,
     /// See [`hx_tile::View::picked`].
     pub(crate) picked: Option<Box<Picked>>,
+    /// See [`hx_tile::View::cache`].
+    pub(crate) cache: Cache,
     /// The number of modes that each mode of the tensor consists of, the slowest first. Empty if it is 1 for all.
     pub(crate) groups: Vec<usize>,
     pub(crate) call: CreatingCall,
@@ -310,6 +312,7 @@ impl SymView {
             pad: 0.0,
             ends: Vec::new(),
             picked: None,
+            cache: Cache::default(),
             groups: Vec::new(),
             call: CreatingCall::default(),
         }
@@ -327,6 +330,7 @@ impl SymView {
             pad: Constant::new(self.pad),
             ends: self.ends.clone(),
             picked: self.picked.as_deref().cloned(),
+            cache: self.cache,
         })
     }
 

@@ -312,6 +312,7 @@ impl Lowering<'_> {
                     ends,
                     groups: view.groups,
                     picked,
+                    cache: view.cache,
                     call: view.call,
                 };
                 Value::Tensor(t.with_view(view))

@@ -194,7 +194,7 @@ impl<'a> Block<'a> {
     fn open_log(&mut self, site: SiteId, entry: usize, body: &'a [Step]) {
         let info = &self.code.log[entry];
         if info.kind == LogKind::Print {
-            self.log.open(entry, record_bytes(info));
+            self.log.open(self.agent.number, entry, record_bytes(info));
         }
         self.agent.enter(site, body, End::Log(entry));
     }
@@ -219,7 +219,7 @@ impl<'a> Block<'a> {
         match self.agent.frames.pop() {
             Some(Frame { body, end: End::Repeat(repeat), .. }) => self.repeat(body, repeat),
             Some(Frame { end: End::Log(entry), .. }) => {
-                self.log.close(&self.code.log[entry], entry);
+                self.log.close(self.agent.number, &self.code.log[entry], entry);
                 Ok(())
             }
             Some(Frame { end: End::Leave | End::Count { .. } | End::Draw { .. }, .. }) | None => Ok(()),

@@ -44,6 +44,7 @@ fn transfer(row: &str, offset: Expr) -> Stmt {
         guard: Cond::True,
         pad: 0,
         atomic: None,
+        cache: hx_target::Cache::default(),
     }))
 }
 

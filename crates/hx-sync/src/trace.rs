@@ -307,6 +307,7 @@ impl<'a> Tracer<'a, '_> {
             | Leaf::Bulk(_)
             | Leaf::BulkStore(_)
             | Leaf::BulkCommit
+            | Leaf::Prefetch(_)
             | Leaf::BulkWait { .. } => self.trace.complete = false,
             // Those that order launches, tickets, prints and assertions order no threads, and no other statement accesses their memory.
             other => self.trace.complete &= other.description().is_private(),

@@ -112,6 +112,7 @@ fn step(
         | OpKind::Fill { .. }
         | OpKind::Gemm { .. }
         | OpKind::Store { .. }
+        | OpKind::Prefetch { .. }
         | OpKind::Reduce { .. }
         | OpKind::ReadNumber { .. }
         | OpKind::Scan { .. }

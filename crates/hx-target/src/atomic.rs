@@ -112,6 +112,7 @@ impl Row {
             issue: self.issue,
             latency,
             needs: self.needs,
+            hints: None,
             ptx: format!("{verb}{{m}}.{memory}.{suffix} {operands};"),
         }
     }

@@ -25,6 +25,7 @@ fn rows() -> Result<Catalogue, String> {
     let exchanges = read(include_str!("../catalogue/exchange.toml"))?;
     let boxes = read(include_str!("../catalogue/bulk.toml"))?;
     let atomic = crate::atomic::rows(include_str!("../catalogue/atomic.toml")).map_err(|e| e.to_string())?;
+    let cache = read(include_str!("../catalogue/cache.toml"))?;
     Ok(Catalogue {
         copies: [read(include_str!("../catalogue/copy.toml"))?.copies, atomic].concat(),
         gemms: products.gemms,
@@ -36,6 +37,8 @@ fn rows() -> Result<Catalogue, String> {
         groups: [exchanges.groups, boxes.groups].concat(),
         exchanges: exchanges.exchanges,
         syncs: read(include_str!("../catalogue/sync.toml"))?.syncs,
+        policies: cache.policies,
+        prefetches: cache.prefetches,
         waits: read(include_str!("../catalogue/wait.toml"))?.waits,
     })
 }

@@ -4,7 +4,7 @@ use hx_dtype::DType;
 use hx_tensor_map::TensorMap;
 use serde::Deserialize;
 
-use crate::{Feature, Form, Space, SwizzleMode};
+use crate::{Cache, Feature, Form, Space, SwizzleMode};
 
 /// An instruction by which one thread copies a box of a tensor map, or a run of contiguous bytes, between global and shared memory.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -36,6 +36,14 @@ impl BulkRow {
     /// Reports whether the copy writes shared memory and signals a barrier. Otherwise it joins a group.
     pub fn is_load(&self) -> bool {
         self.to == Space::Shared
+    }
+
+    /// Returns the PTX, or that of the copy into several blocks, with a policy of the L2 cache as `{p}`. `None` if the row has no such PTX,
+    /// or the hint is one for L1, which these copies go past.
+    pub fn hinted(&self, cache: Cache, is_multicast: bool) -> Option<String> {
+        let ptx = if is_multicast { self.multicast.as_ref()? } else { &self.ptx };
+        let (opcode, _) = ptx.split_once(' ')?;
+        cache.hinted(ptx, opcode).filter(|_| cache.l1.is_none())
     }
 
     /// Returns the form of the copy, by which the table of asynchronous instructions lists its accesses.

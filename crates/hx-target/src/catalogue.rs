@@ -6,6 +6,7 @@ use hx_dtype::{AtomicOp, DType, Operator};
 use hx_layout::Layout;
 use serde::Deserialize;
 
+use crate::cache::{PolicyRow, PrefetchRow};
 use crate::copy::{AtomicForm, CopyRow};
 use crate::operand::optional_layout;
 use crate::product::GemmRow;
@@ -180,6 +181,10 @@ pub struct Catalogue {
     pub map: MapLimits,
     #[serde(default, rename = "sync")]
     pub syncs: Vec<SyncRow>,
+    #[serde(default, rename = "prefetch")]
+    pub prefetches: Vec<PrefetchRow>,
+    #[serde(default, rename = "policy")]
+    pub policies: Vec<PolicyRow>,
     /// The instructions that wait for completions.
     #[serde(default, rename = "wait")]
     pub waits: Vec<Wait>,
@@ -248,6 +253,7 @@ impl Catalogue {
             groups: had(&self.groups, |row| has(row.needs)),
             bulks,
             syncs: had(&self.syncs, |row| has(row.needs)),
+            prefetches: had(&self.prefetches, |row| has(row.needs)),
             ..self.clone()
         }
     }
@@ -306,6 +312,11 @@ impl Catalogue {
     /// Returns the row of this name that synchronizes threads; `None` if the target has none.
     pub fn sync(&self, name: &str) -> Option<&SyncRow> {
         self.syncs.iter().find(|r| r.name == name)
+    }
+
+    /// Returns the policy of the L2 cache of this name; `None` if the target has none.
+    pub fn policy(&self, name: &str) -> Option<&PolicyRow> {
+        self.policies.iter().find(|r| r.name == name)
     }
 
     /// Returns the row of an operator on operands of this type; `None` if the type has no row of its own.

@@ -5,7 +5,7 @@ use hx_layout::Layout;
 use serde::Deserialize;
 
 use crate::operand::optional_layout;
-use crate::{Feature, Space};
+use crate::{Cache, Feature, Space};
 
 /// An instruction that moves elements between a memory and registers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -45,6 +45,9 @@ pub struct CopyRow {
     /// The ability of a target that has the row; every target has a row without one.
     #[serde(default)]
     pub needs: Option<Feature>,
+    /// The part of the opcode behind which the qualifiers of cache hints stand; `None` if the instruction takes no hints.
+    #[serde(default)]
+    pub hints: Option<String>,
     /// PTX with `{r}` for the registers, `{r0}`, `{r1}`, … for single ones, and `{a}` for the address. An atomic instruction also has `{m}` for its order and scope,
     /// `{o}` for the element as it was before, and `{c}` for the value to compare with.
     pub ptx: String,
@@ -99,6 +102,16 @@ impl CopyRow {
     /// Reports whether the row moves data from memory to memory without registers.
     pub fn is_async(&self) -> bool {
         self.from != Space::Register && self.to != Space::Register
+    }
+
+    /// Returns the PTX with the qualifiers of cache hints, if there are any, and with `{p}` for the policy of L2. `None` if the instruction takes no hints, or
+    /// none for L1: a copy without registers goes past that cache, or always allocates.
+    pub fn hinted(&self, cache: Cache) -> Option<String> {
+        if cache.is_default() {
+            return Some(self.ptx.clone());
+        }
+        let opcode = self.hints.as_deref().filter(|_| cache.l1.is_none() || !self.is_async())?;
+        cache.hinted(&self.ptx, opcode)
     }
 
     /// Returns the row for elements of `dtype`; `None` if they do not fit it.

@@ -14,6 +14,7 @@ mod atomic;
 mod builtin_rows;
 mod builtin_targets;
 mod bulk;
+mod cache;
 mod catalogue;
 mod copy;
 mod costs;
@@ -34,6 +35,7 @@ mod tests;
 
 pub use asynchronous::{Asynchronous, AsynchronousAccess, Completion, Form, Mode, Proxy, Wait};
 pub use bulk::{BulkRow, MapLimits};
+pub use cache::{Cache, L1, L2, PolicyRow, PrefetchRow};
 pub use catalogue::{Catalogue, ComputeRow, ConvertRow, ExchangeRow, GroupRow, Reach, SyncRow};
 pub use copy::{AtomicForm, CopyAtom, CopyRow};
 pub use costs::{Basis, BuiltinCosts, COSTS_TEXT, Costs};

@@ -87,6 +87,22 @@ impl Limits {
         Residency { blocks, limited_by }
     }
 
+    /// Returns the limits of each of `blocks` blocks of `threads` threads that share a multiprocessor. For one block these are the limits.
+    pub fn shared_by(&self, blocks: u32, threads: u32) -> Limits {
+        if blocks <= 1 {
+            return self.clone();
+        }
+        let registers = self.registers / blocks;
+        let each = registers / threads.max(1) / self.register_step * self.register_step;
+        let shared = (self.resident_shared_bytes / blocks).saturating_sub(self.reserved_shared_bytes);
+        Limits {
+            registers,
+            registers_per_thread: self.registers_per_thread.min(each),
+            shared_bytes: self.shared_bytes.min(shared),
+            ..self.clone()
+        }
+    }
+
     /// Returns the number of registers that each of `threads` threads has when they start as the only block of a
     /// multiprocessor.
     pub fn registers_at_entry(&self, threads: u32) -> u32 {

@@ -1,8 +1,8 @@
 //! The kinds of rows, and the table of each in the catalogue.
 
 use crate::{
-    BulkRow, Catalogue, ConvertRow, CopyRow, ExchangeRow, GemmRow, GroupRow, Named, ReachRow, Row, SyncRow,
-    Target,
+    BulkRow, Catalogue, ConvertRow, CopyRow, ExchangeRow, GemmRow, GroupRow, Named, PrefetchRow, ReachRow,
+    Row, SyncRow, Target,
 };
 
 /// A kind of rows, which a target has a table of.
@@ -46,5 +46,6 @@ kinds!(
     ExchangeRow: exchanges,
     GroupRow: groups,
     BulkRow: bulks,
+    PrefetchRow: prefetches,
     SyncRow: syncs
 );

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::DType;
 
-use crate::{Catalogue, CopyRow, GemmRow, Target};
+use crate::{Cache, Catalogue, CopyRow, GemmRow, L1, L2, Space, Target};
 
 /// Returns the rows of the default target.
 fn catalogue() -> &'static Catalogue {
@@ -393,4 +393,38 @@ fn operations_of_products_in_a_cycle() {
         shown.concat(),
         "wgmma.m64n256k16.f32.bf16 4096\nwgmma.m64n128k32.f32.f8e4m3 8192\nwgmma.m64n8k8.f32.tf32 2048\nmma.m16n8k16.f32.f16 2726\nfma.f32 256\n"
     );
+}
+
+/// PTX ISA 9.7.9: the qualifiers of hints come behind the memory, and the policy is the last operand.
+#[test]
+fn hints_stand_where_the_instructions_take_them() {
+    let (mut found, mut add) = (String::new(), Vec::new());
+    let both = Cache { l1: Some(L1::NoAllocate), l2: Some(L2::EvictFirst) };
+    let l2 = Cache { l1: None, ..both };
+    for row in &catalogue().copies {
+        let is_global = [row.from, row.to].contains(&Space::Global) && row.atomic.is_none();
+        assert_eq!(row.hints.is_some(), is_global, "{}", row.name);
+        assert_eq!(row.hinted(both).is_some(), is_global && !row.is_async(), "{}", row.name);
+        if row.access == 16 || row.is_async() {
+            add.extend(row.hinted(if row.is_async() { l2 } else { both }));
+        }
+    }
+    for row in &catalogue().bulks {
+        assert_eq!(row.hinted(both, false), None, "{}", row.name);
+        add.extend([false, true].into_iter().filter_map(|multicast| row.hinted(l2, multicast)));
+    }
+    add.into_iter().for_each(|ptx| found += &format!("{ptx}\n"));
+    expect_test::expect![[r#"
+        ld.global.L1::no_allocate.L2::cache_hint.v4.b32 {r}, [{a}], {p};
+        st.global.L1::no_allocate.L2::cache_hint.v4.b32 [{a}], {r}, {p};
+        cp.async.cg.shared.global.L2::cache_hint [{d}], [{a}], 16, {n}, {p};
+        cp.async.ca.shared.global.L2::cache_hint [{d}], [{a}], 8, {n}, {p};
+        cp.async.ca.shared.global.L2::cache_hint [{d}], [{a}], 4, {n}, {p};
+        cp.async.bulk.tensor.{r}d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [{s}], [{m}, {c}], [{b}], {p};
+        cp.async.bulk.tensor.{r}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [{s}], [{m}, {c}], [{b}], {k}, {p};
+        cp.async.bulk.tensor.{r}d.global.shared::cta.bulk_group.L2::cache_hint [{m}, {c}], [{s}], {p};
+        cp.reduce.async.bulk.tensor.{r}d.global.shared::cta.add.bulk_group.L2::cache_hint [{m}, {c}], [{s}], {p};
+        cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [{s}], [{a}], {n}, [{b}], {p};
+        cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [{a}], [{s}], {n}, {p};
+    "#]].assert_eq(&found);
 }

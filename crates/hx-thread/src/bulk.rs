@@ -5,8 +5,8 @@
 //! when they are read, and are not written. A run has no map: its elements lie one after the other on both sides, and all of them
 //! are inside of the tensor.
 
-use hx_index::Expr;
-use hx_target::{BulkRow, Row};
+use hx_index::{Cond, Expr};
+use hx_target::{BulkRow, Cache, PrefetchRow, Row};
 
 use crate::Address;
 
@@ -42,6 +42,24 @@ pub struct Bulk {
     /// The ranks, in the cluster, of the blocks that get the elements; none for the executing block alone. Each gets them at the same
     /// address of its shared memory, and its own barrier counts the bytes.
     pub blocks: Vec<Expr>,
+    /// The hint for the L2 cache.
+    pub cache: Cache,
+}
+
+/// A fetch of elements of global memory into the L2 cache. It changes nothing that a thread can read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Prefetch {
+    pub row: Row<PrefetchRow>,
+    pub of: Fetched,
+}
+
+/// The elements that a prefetch fetches.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Fetched {
+    /// One thread of the scope fetches a box: a position in [`crate::ThreadProgram::maps`], and the coordinates of its first element.
+    Box { map: u32, coordinates: Vec<Expr> },
+    /// Each thread whose guard holds fetches the line of an element.
+    Line { address: Address, guard: Cond },
 }
 
 /// A bulk copy from shared to global memory. One thread of the scope executes it, always the same. It joins the thread's
@@ -52,4 +70,6 @@ pub struct BulkStore {
     pub to: Part,
     /// The first element in shared memory. It does not depend on the thread.
     pub address: Address,
+    /// The hint for the L2 cache.
+    pub cache: Cache,
 }

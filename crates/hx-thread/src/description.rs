@@ -115,6 +115,8 @@ impl Leaf {
                 let operands = product.descriptors();
                 operands.fold(described, |described, operand| described.at(&operand.start, Space::Shared))
             }
+            // A fetch touches no memory: see the operation.
+            Leaf::Prefetch(fetch) => Description::row(fetch.row.name()),
             Leaf::Multiply(product) => Description::row(product.row.name()),
             Leaf::Exchange(exchange) => Description::row(exchange.row.name()),
             Leaf::Convert(convert) => {

@@ -1,7 +1,7 @@
 //! The instructions of a thread program, with their registers and addresses.
 
 use hx_index::{Cond, Expr};
-use hx_target::{ConvertRow, CopyRow, ExchangeRow, GemmRow, ReachRow, Row, SyncRow};
+use hx_target::{Cache, ConvertRow, CopyRow, ExchangeRow, GemmRow, ReachRow, Row, SyncRow};
 use hx_tile::{MemoryOrder, MemoryScope, Scalar};
 
 use crate::Address;
@@ -94,6 +94,8 @@ pub struct AsyncCopy {
     pub active: Cond,
     /// If it fails, the destination becomes zero and the source is not read.
     pub inside: Cond,
+    /// The hints for the caches of global memory.
+    pub cache: Cache,
 }
 
 /// Values of one register array that an instruction reads or writes: value `i` is element `base + offsets[i]`.
@@ -119,6 +121,8 @@ pub struct Transfer {
     pub pad: u64,
     /// The operands of an atomic row beside the registers that it moves; `None` for other rows.
     pub atomic: Option<AtomicUse>,
+    /// The hints for the caches of global memory; none for an access to other memory.
+    pub cache: Cache,
 }
 
 /// The operands and the meaning of an atomic access.

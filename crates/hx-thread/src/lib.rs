@@ -26,7 +26,7 @@ mod text;
 mod walk;
 
 pub use address::{Address, Memory};
-pub use bulk::{Bulk, BulkStore, Part, TensorMap};
+pub use bulk::{Bulk, BulkStore, Fetched, Part, Prefetch, TensorMap};
 pub use clock::{AccessOrder, Clock, Epoch, Knowledge, Warps};
 pub use counter::{Counter, Draw};
 pub use description::{Description, Local, Touch};
@@ -36,7 +36,8 @@ pub use instruction::{
 };
 pub use log::{
     FAILURE_SHIFTS, Failed, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind,
-    LogPlan, LogValue, Printed, areas_word, assertion_word, failure_key, record_bytes, sides_word,
+    LogPlan, LogValue, Printed, areas_word, assertion_word, failure_key, log_slice, log_slices, record_bytes,
+    sides_word,
 };
 pub use lower::{LowerError, lower};
 pub use marks::{Mark, Pair};

@@ -14,15 +14,20 @@
 //! | one for each block and one more, from [`areas_word`] | the byte at which its area begins, and at which the last one ends |
 //! | areas | records |
 //!
+//! If a role prints, an area has a slice of equal length for each group of threads that runs by itself: the block before its roles, then
+//! each group of each role, in their order. Nothing orders the records of two slices. Any other area is a single slice.
+//!
 //! A record is one word with the entry's number plus one, then the elements in row-major order, each in whole bytes, padded
-//! to [`record_bytes`]. A block appends records while they fit; after the first record that does not fit, it appends none.
+//! to [`record_bytes`]. A group appends records to its slice while they fit; after the first record that does not fit, it appends none.
 
 mod plan;
 #[cfg(test)]
 mod tests;
 
 use hx_dtype::DType;
-use hx_tile::{OpId, Origin};
+use hx_tile::{OpId, Origin, ScopeId};
+
+use crate::ThreadProgram;
 
 pub use plan::LogPlan;
 
@@ -114,6 +119,26 @@ pub fn areas_word(log: &[LogEntry]) -> usize {
     sides_word(log, log.len())
 }
 
+/// Returns the number of slices of each area: 1 unless a role prints.
+pub fn log_slices(program: &ThreadProgram) -> u64 {
+    let roles = program.roles();
+    if roles.iter().all(|role| !plan::prints(program, &role.body)) {
+        return 1;
+    }
+    1 + roles.iter().map(|role| u64::from(program.scope(role.scope).groups)).sum::<u64>()
+}
+
+/// Returns the number of the slice of the first group of a role.
+pub fn log_slice(program: &ThreadProgram, scope: ScopeId) -> u64 {
+    let before = program.roles().iter().take_while(|role| role.scope != scope);
+    1 + before.map(|role| u64::from(program.scope(role.scope).groups)).sum::<u64>()
+}
+
+/// Returns the bytes of each of `slices` slices of an area of so many bytes.
+pub(crate) fn slice_bytes(area: u64, slices: u64) -> u64 {
+    if slices == 1 { area } else { area / (LOG_WORD * slices) * LOG_WORD }
+}
+
 /// Returns the key by which failures are ordered: by block, then by how often the block had executed the assertion before,
 /// then by position. The least key is the first failure. A buffer holds complements, so that zero means that nothing failed.
 pub fn failure_key(block: u64, run: u32, position: u64) -> u64 {
@@ -126,7 +151,8 @@ pub const FAILURE_SHIFTS: [u32; 2] = [RUN_BITS + POSITION_BITS, POSITION_BITS];
 /// The contents of the log of a launch.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LogContents {
-    /// In the order of the blocks, x fastest, and within a block in the order of time.
+    /// In the order of the blocks, x fastest, and within a block in the order of time. Records of roles follow those of the block, role
+    /// after role and group after group: nothing tells their order of time.
     pub printed: Vec<Printed>,
     /// In the order of the entries.
     pub failed: Vec<Failed>,

@@ -8,7 +8,7 @@ use hx_layout::Layout;
 use hx_target::Target;
 use hx_tile::{Origin, Requirement, Scope, ScopeId, TensorId, barriers_of};
 
-use crate::{Body, Counter, LogEntry, Memory, RegId, TensorMap};
+use crate::{Body, Control, Counter, LogEntry, Memory, RegId, Role, Stmt, TensorMap};
 
 /// A kernel, as every thread runs it.
 #[derive(Clone, PartialEq, Debug)]
@@ -171,6 +171,11 @@ impl ThreadProgram {
     /// If the program has no such id among its scopes.
     pub fn scope(&self, id: ScopeId) -> &Scope {
         &self.scopes[id.0 as usize]
+    }
+
+    /// Returns the roles with which the body ends; none if all threads run the same statements.
+    pub fn roles(&self) -> &[Role] {
+        if let Some(Stmt::Control(Control::Roles(roles))) = self.body.last() { roles } else { &[] }
     }
 
     /// Returns the numbers of the named barriers of a scope, one for each group.

@@ -5,7 +5,7 @@ use hx_tile::{OpId, Origin, Scalar, ScopeId};
 
 use crate::{
     Address, Arrivals, AsyncCopy, Bulk, BulkStore, Compute, Convert, Draw, Exchange, Fence, Fill, Multiply,
-    MultiplyAsync, Put, Registers, SendChunk, Transfer, Waiters,
+    MultiplyAsync, Prefetch, Put, Registers, SendChunk, Transfer, Waiters,
 };
 
 /// Statements that run in this order.
@@ -99,6 +99,7 @@ pub enum Leaf {
     BulkStore(BulkStore),
     /// Closes the current group of bulk copies of each thread.
     BulkCommit,
+    Prefetch(Prefetch),
     /// Makes each thread wait until at most `leave` of its groups of bulk copies are in flight; with `read`, until at most `leave` of them
     /// still read shared memory.
     BulkWait {

@@ -7,8 +7,9 @@ use hx_target::SwizzleMode;
 use hx_tile::{Scalar, ScopeId};
 
 use crate::{
-    Address, Arrivals, AtomicUse, Bulk, Control, Descriptor, Draw, Drawn, Fence, Lane, Lanes, Leaf, LogKind,
-    Memory, MultiplyAsync, Param, Part, Registers, Role, SendChunk, Source, Stmt, ThreadProgram, Waiters,
+    Address, Arrivals, AtomicUse, Bulk, Control, Descriptor, Draw, Drawn, Fence, Fetched, Lane, Lanes, Leaf,
+    LogKind, Memory, MultiplyAsync, Param, Part, Prefetch, Registers, Role, SendChunk, Source, Stmt,
+    ThreadProgram, Waiters,
 };
 
 /// Returns the program as text, one statement a line.
@@ -140,16 +141,18 @@ fn leaf_text(program: &ThreadProgram, leaf: &Leaf) -> String {
         Leaf::Transfer(t) => {
             let guard = guard_text("if", &t.guard);
             let atomic = t.atomic.as_ref().map_or(String::new(), |atomic| atomic_text(program, atomic));
-            format!("{} {} <> {}{atomic}{guard}", t.row, registers(&t.registers), address(&t.address))
+            let (hints, registers) = (t.cache.text(), registers(&t.registers));
+            format!("{} {registers} <> {}{atomic}{hints}{guard}", t.row, address(&t.address))
         }
         Leaf::AsyncCopy(c) => {
             let guards = guard_text("if", &c.active) + &guard_text("inside", &c.inside);
-            format!("{} {} <- {}{guards}", c.row, address(&c.dst), address(&c.src))
+            format!("{} {} <- {}{}{guards}", c.row, address(&c.dst), address(&c.src), c.cache.text())
         }
         Leaf::Bulk(b) => bulk_text(program, b),
         Leaf::BulkStore(b) => {
-            format!("{} {} <- {}", b.row, part_text(program, &b.to), address(&b.address))
+            format!("{} {} <- {}{}", b.row, part_text(program, &b.to), address(&b.address), b.cache.text())
         }
+        Leaf::Prefetch(p) => prefetch_text(program, p),
         Leaf::BulkCommit => "bulk commit".to_owned(),
         Leaf::WaitPrevious => "wait for previous launches".to_owned(),
         Leaf::AllowNext => "allow next launch".to_owned(),
@@ -229,11 +232,24 @@ fn send_text(program: &ThreadProgram, s: &SendChunk) -> String {
     format!("{row} {to} <- {from} signals {barrier}[{index}] to blocks {block}")
 }
 
+fn prefetch_text(program: &ThreadProgram, Prefetch { row, of }: &Prefetch) -> String {
+    match of {
+        Fetched::Box { map, coordinates } => {
+            let part = Part::Box { map: *map, coordinates: coordinates.clone() };
+            format!("{row} {}", part_text(program, &part))
+        }
+        Fetched::Line { address, guard } => {
+            format!("{row} {}{}", address_text(program, address), guard_text("if", guard))
+        }
+    }
+}
+
 fn bulk_text(program: &ThreadProgram, copy: &Bulk) -> String {
     let (global, (barrier, index)) = (part_text(program, &copy.from), &copy.barrier);
     let blocks = blocks_text(" to", &copy.blocks);
     let signals = format!(" signals {}[{index}]", barrier_text(program, *barrier));
-    format!("{} {} <- {global}{signals}{blocks}", copy.row, address_text(program, &copy.address))
+    let (address, hints) = (address_text(program, &copy.address), copy.cache.text());
+    format!("{} {address} <- {global}{signals}{blocks}{hints}", copy.row)
 }
 
 fn wait_products_text(program: &ThreadProgram, leave: u32, completes: &[Registers]) -> String {

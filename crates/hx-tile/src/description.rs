@@ -221,6 +221,8 @@ impl OpKind {
                 let form = if *adds { Form::BulkAdd } else { Form::BulkStore };
                 Description::of("copy_async").copied(form, [dst, src])
             }
+            // A fetch is no access: whatever writes the tile before or after it, loads find what is written.
+            OpKind::Prefetch { .. } => Description::of("prefetch"),
             OpKind::Map(map) => {
                 Description::of("elementwise").computed(map.dst, map.inputs.iter().copied()).inputs(1)
             }
@@ -376,6 +378,7 @@ impl OpKind {
                 let registers = [dst, src].into_iter().map(Slot::Register);
                 registers.chain(through.iter_mut().map(Slot::Reserved)).collect()
             }
+            OpKind::Prefetch { view } => vec![Slot::View(view)],
             OpKind::Slice { dst, src } => vec![Slot::Register(dst), Slot::View(src)],
             OpKind::Insert { dst, src } => vec![Slot::View(dst), Slot::Register(src)],
             OpKind::ReadNumber { src, .. } => vec![Slot::Register(src)],

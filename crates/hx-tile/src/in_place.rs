@@ -373,6 +373,7 @@ fn keeps_places(program: &TileProgram, kind: &OpKind) -> bool {
         | OpKind::Copy { .. }
         | OpKind::CopyAsync { .. }
         | OpKind::Store { .. }
+        | OpKind::Prefetch { .. }
         | OpKind::Atomic(_)
         | OpKind::ReadNumber { .. }
         | OpKind::Print { .. }

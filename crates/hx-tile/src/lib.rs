@@ -66,8 +66,8 @@ pub use rest::Rest;
 pub use scope::{Scope, ScopeId, ScopeKind, barriers_of};
 pub use solution::{
     Across, BulkChoice, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice,
-    Lanes, MapChoice, OperandChoice, RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel,
-    Scratch, SharedLayout, SliceChoice, Solution, Stream,
+    Lanes, MapChoice, OperandChoice, PrefetchChoice, RearrangeChoice, Reason, ReduceChoice, Route,
+    ScanChoice, ScanLevel, Scratch, SharedLayout, SliceChoice, Solution, Stream,
 };
 pub use sums::{SUM_CHUNK, Sums};
 pub use sync_op::SyncOp;

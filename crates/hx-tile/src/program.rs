@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
-use hx_target::{Allocation, Space, Target};
+use hx_target::{Allocation, Limits, Space, Target};
 
 use crate::{
     Atomic, Base, Constant, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rest, Rounds, Scalar,
@@ -26,6 +26,8 @@ pub struct TileProgram {
     pub grid: Vec<GridAxis>,
     /// The number of blocks of a cluster along each axis; `[1, 1, 1]` without clusters.
     pub cluster: [u32; 3],
+    /// The number of blocks that a multiprocessor holds together, at least; `None` if the source leaves it to the compiler.
+    pub blocks_per_sm: Option<u32>,
     /// True if an expression may mention [`Symbol::Multiprocessors`], which every launch then binds.
     pub multiprocessors: bool,
     /// The scopes, indexed by [`ScopeId`]. The first is the block.
@@ -57,6 +59,7 @@ impl Default for TileProgram {
             facts: Facts::default(),
             grid: Vec::new(),
             cluster: [1, 1, 1],
+            blocks_per_sm: None,
             multiprocessors: false,
             scopes: Vec::new(),
             requires: Vec::new(),
@@ -306,6 +309,8 @@ pub enum OpKind {
     /// Starts to move a tile from shared to global memory, or to add it there, and does not wait for it. Each store is a group of
     /// its own.
     Store { src: View, dst: View, adds: bool },
+    /// Fetches a tile of global memory into the L2 cache. It changes no value and orders nothing.
+    Prefetch { view: View },
     /// Evaluates an elementwise expression.
     Map(Map),
     /// Moves the same elements to other threads. If the two layouts require it, the elements pass through the shared tensor
@@ -342,6 +347,11 @@ pub enum OpKind {
 }
 
 impl TileProgram {
+    /// Returns the limits of a block: those of the target, or its part of them if several blocks share a multiprocessor.
+    pub fn limits(&self) -> Limits {
+        self.target.limits.shared_by(self.blocks_per_sm.unwrap_or(1), self.block_threads())
+    }
+
     /// Returns a tensor of the program.
     ///
     /// # Panics

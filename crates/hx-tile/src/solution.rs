@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hx_layout::{Layout, Swizzle};
-use hx_target::{BulkRow, ConvertRow, CopyRow, ExchangeRow, GemmRow, ReachRow, Row};
+use hx_target::{BulkRow, ConvertRow, CopyRow, ExchangeRow, GemmRow, PrefetchRow, ReachRow, Row};
 
 use crate::{Cost, OpId, ScopeId, TensorId};
 
@@ -94,6 +94,7 @@ pub enum Choice {
     Slice(SliceChoice),
     Scan(ScanChoice),
     Bulk(BulkChoice),
+    Prefetch(PrefetchChoice),
 }
 
 impl Choice {
@@ -120,7 +121,8 @@ impl Choice {
             | Choice::Reduce(_)
             | Choice::Rearrange(_)
             | Choice::Slice(_)
-            | Choice::Scan(_) => None,
+            | Choice::Scan(_)
+            | Choice::Prefetch(_) => None,
         }
     }
 }
@@ -299,6 +301,17 @@ pub struct BulkChoice {
     /// the axis of the copy, the block with the coordinate `r` brings the `r`-th of `n` equal runs of boxes along this mode to all
     /// of them. `None` if each block brings the whole tile for itself.
     pub share: Option<usize>,
+    pub reason: Reason,
+}
+
+/// The instruction of a prefetch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PrefetchChoice {
+    pub row: Row<PrefetchRow>,
+    /// All dimensions of the tensor, the contiguous one first; empty if the threads fetch lines.
+    pub dims: Vec<usize>,
+    /// The extent of a box along each of `dims`.
+    pub extents: Vec<u32>,
     pub reason: Reason,
 }
 

@@ -154,7 +154,8 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Sync(op) => sync_text(program, op),
         OpKind::Fill { dst, value } => format!("fill({}, {value:?})", name(dst)),
         OpKind::Copy { src, dst } => {
-            format!("copy({}, {})", view_text(program, src), view_text(program, dst))
+            let hints = hints_text(src, dst);
+            format!("copy({}, {}{hints})", view_text(program, src), view_text(program, dst))
         }
         OpKind::Gemm { c, a, b, warps, asynchronous: _ } => {
             let pin = |warps| format!(", warps: {}", program.warps_text(*c, warps));
@@ -172,13 +173,16 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             let signal =
                 signal.map_or(String::new(), |pipe| format!(", signal: {}", program.pipe(pipe).name));
             let multicast = multicast.map_or(String::new(), |axis| format!(", multicast: {axis}"));
+            let hints = hints_text(src, dst);
             let [src, dst] = [src, dst].map(|view| view_text(program, view));
-            format!("copy_async({src}, {dst}{signal}{multicast})")
+            format!("copy_async({src}, {dst}{signal}{multicast}{hints})")
         }
         OpKind::Store { src, dst, adds } => {
             let add = if *adds { ", add: true" } else { "" };
-            format!("copy_async({}, {}{add})", view_text(program, src), view_text(program, dst))
+            let hints = hints_text(src, dst);
+            format!("copy_async({}, {}{add}{hints})", view_text(program, src), view_text(program, dst))
         }
+        OpKind::Prefetch { view } => format!("prefetch({})", view_text(program, view)),
         OpKind::Map(map) => map_text(program, map),
         OpKind::Reduce { dst, src, axis, operator } => {
             format!("{} = reduce({}, axis: {axis}, {})", name(dst), name(src), operator.name())
@@ -253,6 +257,11 @@ fn scan_text(
     let parts: Vec<String> = op.iter().map(body).collect();
     let reverse = if reverse { ", reverse" } else { "" };
     format!("{} = scan({}, axis: {axis}, {}{reverse})", names(dst), names(src), parts.join(", "))
+}
+
+/// Formats the cache hints of a copy as arguments. Only one of its views is of global memory.
+fn hints_text(src: &View, dst: &View) -> String {
+    src.cache.text() + &dst.cache.text()
 }
 
 fn sync_text(program: &TileProgram, op: &SyncOp) -> String {
@@ -412,7 +421,8 @@ pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
                 | Choice::Reduce(_)
                 | Choice::Slice(_)
                 | Choice::Scan(_)
-                | Choice::Bulk(_),
+                | Choice::Bulk(_)
+                | Choice::Prefetch(_),
             )
             | None => {}
         }
@@ -475,6 +485,15 @@ pub fn instruction_text<'a>(
             };
             let levels: Vec<String> = s.levels.iter().map(level).collect();
             (levels.join(", "), &s.reason)
+        }
+        Choice::Prefetch(p) => {
+            let extents: Vec<String> = p.extents.iter().map(u32::to_string).collect();
+            let by = if p.dims.is_empty() {
+                "line by line".to_owned()
+            } else {
+                format!("in boxes of {}", extents.join("×"))
+            };
+            (format!("{} {by}", p.row), &p.reason)
         }
         Choice::Bulk(b) => {
             let extents: Vec<String> = b.extents.iter().map(u32::to_string).collect();

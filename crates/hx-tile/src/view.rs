@@ -1,7 +1,7 @@
 //! Views: rectangular, possibly strided and permuted parts of a tensor.
 
 use hx_index::Expr;
-use hx_target::Space;
+use hx_target::{Cache, Space};
 
 use crate::{Constant, ParamId, TensorId};
 
@@ -73,6 +73,8 @@ pub struct View {
     pub ends: Vec<(usize, Expr)>,
     /// The indices, if dimensions of the base are looked up and not walked.
     pub picked: Option<Picked>,
+    /// How accesses through the view treat the caches; no hints in a view of other than global memory.
+    pub cache: Cache,
 }
 
 /// The dimensions of a base whose coordinates are looked up.
@@ -139,6 +141,7 @@ impl View {
             pad: Constant::ZERO,
             ends: Vec::new(),
             picked: None,
+            cache: Cache::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use hx_index::Expr;
 use hx_target::{Space, SwizzleMode};
-use hx_tile::{Base, BulkChoice, Constant, SharedLayout, TensorParam, View};
+use hx_tile::{Base, BulkChoice, Constant, PrefetchChoice, SharedLayout, TensorParam, View};
 
 use crate::{Check, Checked, Walk};
 
@@ -40,8 +40,8 @@ impl Check<'_> {
         match row.run {
             Some(unit) => self.contiguous(param, global, choice, i64::from(unit))?,
             None => {
-                self.mapped(param, global, choice)?;
-                self.aligned(param, global, choice, !is_load)?;
+                self.mapped(param, global, (&choice.dims, &choice.extents))?;
+                self.aligned(param, global, &choice.dims, !is_load)?;
             }
         }
         let layout =
@@ -110,10 +110,10 @@ impl Check<'_> {
     /// Checks that each row of a box begins at a multiple of [`MapLimits::corner`](hx_target::MapLimits::corner) bytes, and
     /// that no copy writes behind the end of a row of the tensor: no box reaches past the end, or the end is at a multiple of
     /// `tail` bytes.
-    fn aligned(&self, param: &TensorParam, global: &View, choice: &BulkChoice, writes: bool) -> Checked {
+    fn aligned(&self, param: &TensorParam, global: &View, dims: &[usize], writes: bool) -> Checked {
         let (limits, facts, name) = (&self.program.target.rows().map, &self.program.facts, &param.name);
         let bytes = i64::from(param.dtype.bits()) / 8;
-        let Some(dim) = choice.dims.first().copied() else { return Err("a box has no dimension".into()) };
+        let Some(dim) = dims.first().copied() else { return Err("a box has no dimension".into()) };
         let (first, end) = (&global.offsets[dim], &param.shape[dim]);
         if facts.divisor(first) * bytes % limits.corner != 0 {
             return Err(format!("the rows of boxes of `{name}` begin at `{first}`"));
@@ -129,11 +129,11 @@ impl Check<'_> {
 
     /// Checks the properties of boxes that do not depend on the shared tensor: the limits of a map, and that the view walks its
     /// dimensions one by one.
-    fn mapped(&self, param: &TensorParam, global: &View, choice: &BulkChoice) -> Checked {
+    fn mapped(&self, param: &TensorParam, global: &View, (along, extents): (&[usize], &[u32])) -> Checked {
         let (limits, rank, name) = (&self.program.target.rows().map, param.stride.len(), &param.name);
-        let mut dims = choice.dims.clone();
+        let mut dims = along.to_vec();
         dims.sort_unstable();
-        if rank > limits.dims || !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {
+        if rank > limits.dims || !dims.into_iter().eq(0..rank) || extents.len() != rank {
             return Err(format!("the boxes of `{name}` do not have its {rank} dimensions"));
         }
         if param.block.is_some() || global.picked.is_some() || global.pad != Constant::ZERO {
@@ -141,7 +141,7 @@ impl Check<'_> {
         }
         let bytes = i64::from(param.dtype.bits()) / 8;
         let facts = &self.program.facts;
-        for (at, dim) in choice.dims.iter().enumerate() {
+        for (at, dim) in along.iter().enumerate() {
             let stride = &param.stride[*dim];
             let is_legal = match at {
                 0 => stride.as_const() == Some(1),
@@ -155,17 +155,49 @@ impl Check<'_> {
         for (dim, end) in &global.ends {
             let is_alone = global.ends.iter().all(|(other, _)| other == dim);
             let starts = facts.proves_le(&Expr::default(), &global.offsets[*dim]);
-            if !is_alone || !starts || rank + 2 > limits.dims || choice.dims[0] == *dim {
+            if !is_alone || !starts || rank + 2 > limits.dims || along[0] == *dim {
                 return Err(format!("no box of `{name}` ends at `{end}` in dimension {dim}"));
             }
         }
-        let row = i64::from(choice.extents[0]) * bytes;
+        let row = i64::from(extents[0]) * bytes;
         let is_extent = |extent: &u32| (1..=limits.r#box).contains(extent);
-        if row % i64::from(limits.row) != 0 || !choice.extents.iter().all(is_extent) {
-            return Err(format!("boxes of `{name}` may not have the extents {:?}", choice.extents));
+        if row % i64::from(limits.row) != 0 || !extents.iter().all(is_extent) {
+            return Err(format!("boxes of `{name}` may not have the extents {extents:?}"));
         }
         if i64::from(param.align) % limits.stride != 0 {
             return Err(format!("`{name}` begins at a multiple of {} B only", param.align));
+        }
+        Ok(())
+    }
+
+    /// Checks that a prefetch fetches the whole tile: in boxes that tile it, or line by line.
+    pub(crate) fn fetched(&self, view: &View, choice: &PrefetchChoice) -> Checked {
+        let row = choice.row;
+        if !row.is_of(&self.program.target.rows().prefetches) || row.boxes == choice.dims.is_empty() {
+            return Err(format!("{} has no such `{}`", self.program.target, row.name));
+        }
+        if !row.boxes {
+            return Ok(());
+        }
+        let param =
+            view.base.param().and_then(|id| self.program.tensor_param(id)).ok_or("a box is of a tensor")?;
+        self.mapped(param, view, (&choice.dims, &choice.extents))?;
+        self.aligned(param, view, &choice.dims, false)?;
+        for (dim, extent) in choice.dims.iter().zip(&choice.extents) {
+            let mut modes = view.modes.iter().filter(|mode| mode.dim == *dim);
+            let is_tiled = match (modes.next(), modes.next()) {
+                (None, _) => *extent == 1,
+                (Some(mode), None) => {
+                    mode.factor.as_const() == Some(1) && mode.extent % i64::from(*extent) == 0
+                }
+                (Some(_), Some(_)) => false,
+            };
+            if !is_tiled {
+                return Err(format!(
+                    "boxes of {extent} along dimension {dim} do not tile the prefetch of `{}`",
+                    param.name
+                ));
+            }
         }
         Ok(())
     }

@@ -132,6 +132,7 @@ fn used(kind: &OpKind) -> Vec<TensorId> {
         OpKind::ClusterSum { x, parts, .. } => parts.iter().copied().chain([*x]).collect(),
         OpKind::Print { src, .. } => src.iter().copied().collect(),
         OpKind::Assert { cond, sides, .. } => sides.iter().copied().chain([*cond]).collect(),
+        OpKind::Prefetch { view } => of(view).collect(),
         OpKind::Sync(_) => Vec::new(),
     }
 }
@@ -161,6 +162,10 @@ impl<'p> Check<'p> {
         let blocks = self.solution.resident_blocks;
         let limits = &self.program.target.limits;
         let fit = limits.residency(self.program.block_threads(), 1, self.solution.shared_bytes).blocks.max(1);
+        let least = self.program.blocks_per_sm.unwrap_or(1);
+        if blocks < least {
+            return Err(format!("{blocks} blocks should run together, and the source says {least}"));
+        }
         if (1..=fit).contains(&blocks) {
             return Ok(());
         }
@@ -181,6 +186,7 @@ impl<'p> Check<'p> {
             (OpKind::Store { src, dst, adds }, Some(Choice::Bulk(b))) => {
                 self.boxed(dst, src, (false, *adds, 1), b)
             }
+            (OpKind::Prefetch { view }, Some(Choice::Prefetch(p))) => self.fetched(view, p),
             (OpKind::Map(map), Some(Choice::Map(m))) => self.map(map, m),
             (OpKind::Reduce { dst, src, axis, .. }, Some(Choice::Reduce(r))) => {
                 self.reduce([*dst, *src], *axis, r)
@@ -211,6 +217,7 @@ impl<'p> Check<'p> {
                 | OpKind::Cast { .. }
                 | OpKind::CopyAsync { .. }
                 | OpKind::Store { .. }
+                | OpKind::Prefetch { .. }
                 | OpKind::Map(_)
                 | OpKind::Rearrange { .. }
                 | OpKind::Reduce { .. }

@@ -10,7 +10,7 @@ impl Check<'_> {
     /// instruction can set, and that all roles together have at most the registers of the launch.
     pub(crate) fn role_registers(&self) -> Checked {
         let (roles, target) = (self.program.roles(), self.program.target);
-        let limits = &target.limits;
+        let limits = &self.program.limits();
         let set = &self.solution.role_registers;
         if let Some(scope) = set.keys().find(|scope| roles.iter().all(|role| role.scope != **scope)) {
             return Err(format!("scope {} has registers of its own and is no role", scope.0));

@@ -108,7 +108,8 @@ impl Check<'_> {
                 | Choice::Convert(_)
                 | Choice::Map(_)
                 | Choice::Rearrange(_)
-                | Choice::Bulk(_),
+                | Choice::Bulk(_)
+                | Choice::Prefetch(_),
             )
             | None => Vec::new(),
         }

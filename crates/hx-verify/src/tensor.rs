@@ -104,7 +104,7 @@ impl Check<'_> {
     /// shared memory and the limit of the hardware.
     pub(crate) fn overlap(&self) -> Checked {
         let total = self.solution.shared_bytes;
-        let limit = self.program.target.limits.shared_bytes;
+        let limit = self.program.limits().shared_bytes;
         if total > limit {
             return Err(format!("{total} B of shared memory, and {} has {limit} B", self.program.target));
         }

@@ -11,7 +11,7 @@ syn keyword hxModifier mut global shared register
 syn keyword hxBoolean true false
 syn keyword hxConstant inf
 syn keyword hxNew new
-syn match hxClause "\<\%(where\|tune\|step\|forall\|grid\|threads\|cluster\|registers\|producer\|consumer\|each\|measure\|flops\|bytes\|baseline\)\>\ze\_s*[^(,;.)\]=: ]"
+syn match hxClause "\<\%(where\|tune\|step\|forall\|grid\|threads\|cluster\|blocks_per_sm\|registers\|producer\|consumer\|each\|measure\|flops\|bytes\|baseline\)\>\ze\_s*[^(,;.)\]=: ]"
 syn keyword hxType bool i1 i2 i4 i8 i16 i32 i64 u1 u2 u4 u8 u16 u32 u64 f16 bf16 tf32 f32 f64 f8e4m3 f8e5m2 f8e8m0 f4e2m1
 syn match hxFunction "\<\h\w*\ze\s*("
 syn match hxClause "\<pipelined\>\ze\s*("

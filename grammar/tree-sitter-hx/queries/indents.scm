@@ -16,7 +16,7 @@
 ] @indent.begin
 
 ; The clauses of a header.
-(kernel_item [ (where_clause) (tune_clause) (grid_clause) (threads_clause) (cluster_clause) ] @indent.begin)
+(kernel_item [ (where_clause) (tune_clause) (grid_clause) (threads_clause) (cluster_clause) (residency_clause) ] @indent.begin)
 (fn_item (where_clause) @indent.begin)
 
 [ ")" "]" "}" ] @indent.branch @indent.end

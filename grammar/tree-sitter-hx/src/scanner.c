@@ -146,7 +146,7 @@ static bool last_comma(TSLexer *lexer) {
   int32_t next = lexer->lookahead;
   if (strcmp(word, "where") == 0) return next != '(';
   if (strcmp(word, "grid") != 0 && strcmp(word, "threads") != 0 && strcmp(word, "cluster") != 0 &&
-      strcmp(word, "tune") != 0) {
+      strcmp(word, "tune") != 0 && strcmp(word, "blocks_per_sm") != 0) {
     return false;
   }
   if (next == '[' || next == '(' || is_digit(next)) return true;

@@ -102,6 +102,7 @@ impl Plan {
         let first = if clamped { "max(0, starts[i])" } else { "starts[i]" };
         kernel.body.push(format!("let [i, j] = block_idx;\nlet (first, end) = ({first}, starts[i + 1]);"));
         let head = format!("for r in 0..cdiv(end - first, {rows})");
+        let hints = self.hints();
         let source = format!("tile(x[first..end], [{rows}, {columns}])[.., .., r, j]");
         let threads = sheet.choices.pick(&[128, 64, 32, 256]);
         let stages = sheet.choices.between(1, 4);
@@ -121,7 +122,7 @@ impl Plan {
                 kernel.body.push(format!("let s = shared_tensor({dtype}, [{rows}, {columns}]);"));
                 kernel.body.extend(declared);
                 let mut lines =
-                    Lines::from(format!("copy_async({source}, s);\ncommit();\nwait(0);\nsync();"));
+                    Lines::from(format!("copy_async({source}, s{hints});\ncommit();\nwait(0);\nsync();"));
                 lines.push(self.loaded("s"));
                 let meets = stored.mention("sync()");
                 lines.extend(stored);
@@ -135,7 +136,7 @@ impl Plan {
                     "let s = shared_tensor({dtype}, [{rows}, {columns}, {stages}]);\nlet ring = pipeline({stages});"
                 ));
                 let fill = Lines::from(format!(
-                    "let p = ring.acquire();\ncopy_async({source}, s[.., .., p], signal: ring);"
+                    "let p = ring.acquire();\ncopy_async({source}, s[.., .., p], signal: ring{hints});"
                 ));
                 let mut read = Lines::from("let q = ring.wait();");
                 read.push(self.loaded("s[.., .., q]"));
@@ -161,6 +162,11 @@ impl Plan {
         }
     }
 
+    /// Returns hints for the caches. They follow from what is drawn already, so that the other numbers stay the same.
+    fn hints(&self) -> &'static str {
+        [", l2: \"evict_first\"", "", ", l2: \"evict_last\""][((self.rows + self.columns) / 8 % 3) as usize]
+    }
+
     /// Returns the load of a tile. Types without arithmetic are widened.
     fn loaded(&self, source: &str) -> String {
         if self.dtype == DType::I8 && self.factor > 1 {
@@ -172,6 +178,7 @@ impl Plan {
 
     fn stored(&self, value: &str) -> (Lines, Lines) {
         let Plan { dtype, rows, columns, out, .. } = *self;
+        let hints = self.hints();
         let target = format!("tile(y[first..end], [{rows}, {columns}])[.., .., r, j]");
         let value = if dtype == DType::I8 && self.factor > 1 {
             let plain = value.replace(&number(self.factor, dtype), &self.factor.to_string());
@@ -187,7 +194,7 @@ impl Plan {
                 (
                     format!("let o = shared_tensor({dtype}, [{rows}, {columns}]);").into(),
                     format!(
-                        "wait_stores(0);\nsync();\ncopy({value}, o);\nsync();\ncopy_async(o, {target}{add});"
+                        "wait_stores(0);\nsync();\ncopy({value}, o);\nsync();\ncopy_async(o, {target}{add}{hints});"
                     )
                     .into(),
                 )

@@ -39,8 +39,10 @@ fn runs(sheet: &mut Sheet) {
     ));
     let head = format!("for w in 0..cdiv(m / {rows} - block_idx, {blocks})");
     let tile = format!("let t = block_idx + w * {blocks};");
+    // The hints follow from what is drawn already, so that the other numbers stay the same.
+    let hints = [", l2: \"evict_first\"", "", ", l2: \"evict_last\""][(tiles % 3) as usize];
     let fill = format!(
-        "let p = ring.acquire();\ncopy_async(tile(x, [{rows}, {width}])[.., .., t, 0], s[.., .., p], signal: ring);"
+        "let p = ring.acquire();\ncopy_async(tile(x, [{rows}, {width}])[.., .., t, 0], s[.., .., p], signal: ring{hints});"
     );
     let target = format!("tile(y, [{rows}, {width}])[.., .., t, 0]");
     let wide = dtype.bits() > 8;
@@ -57,7 +59,7 @@ fn runs(sheet: &mut Sheet) {
         sheet.part("bulk stores");
         declared.push(format!("let o = shared_tensor({dtype}, [{rows}, {width}]);"));
         read.push(format!(
-            "wait_stores(0);\nsync();\ncopy({value}, o);\nsync();\nring.release();\ncopy_async(o, {target});"
+            "wait_stores(0);\nsync();\ncopy({value}, o);\nsync();\nring.release();\ncopy_async(o, {target}{hints});"
         ));
     } else {
         read.push(format!("copy({value}, {target});\nring.release();"));

@@ -141,7 +141,7 @@ impl Emitter<'_> {
         lines.extend(self.barrier_addresses());
         lines.extend(self.ticket_addresses());
         lines.extend(self.array_declarations(ScopeId::BLOCK));
-        lines.extend(log::declarations(&self.program.log));
+        lines.extend(log::declarations(self.program));
         for line in lines {
             self.statement(&line);
         }

@@ -76,6 +76,7 @@ impl Emitter<'_> {
             Leaf::Bulk(copy) => self.bulk(copy),
             Leaf::BulkStore(store) => self.bulk_store(store),
             Leaf::BulkCommit => self.close(Completion::Store),
+            Leaf::Prefetch(fetch) => self.prefetch(fetch),
             Leaf::BulkWait { leave, read: false } => self.wait(Completion::Store, *leave),
             Leaf::BulkWait { leave, read: true } => self.wait(Completion::StoreRead, *leave),
             Leaf::WaitPrevious => self.sync_row("launch.wait", Vec::new(), &|_| None),

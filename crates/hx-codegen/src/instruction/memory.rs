@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{Atom, Cond, Expr};
-use hx_target::CopyRow;
+use hx_target::{Cache, CopyRow};
 use hx_thread::{Address, AsyncCopy, Memory, Param, Registers, SendChunk, Transfer};
 use hx_tile::SUM_CHUNK;
 
@@ -48,6 +48,11 @@ impl Emitter<'_> {
             *ptx.to_mut() = row.ptx.replace("{m}", &meaning);
             self.atomic_operands(used, t.pad, &mut sequence)?;
         }
+        if !t.cache.is_default() {
+            *ptx.to_mut() = row.hinted(t.cache).ok_or_else(|| hintless(&row.name))?;
+        }
+        let policy = sequence.asm.inputs.len();
+        sequence.asm.inputs.extend(self.policy(t.cache)?);
         let words = row.words as usize;
         let load = row.is_load();
         self.sequence(&row.name, &ptx, sequence, &|name| match name {
@@ -57,11 +62,20 @@ impl Emitter<'_> {
             "a" => Some(Slots::Input(words)),
             "o" => Some(Slots::Outputs(0..1)),
             "c" => Some(Slots::Input(words + 1)),
+            "p" => Some(Slots::Input(policy)),
             _ => {
                 let word = name.strip_prefix('r')?.parse().ok().filter(|word| *word < words)?;
                 Some(if load { Slots::Outputs(word..word + 1) } else { Slots::Input(word) })
             }
         })
+    }
+
+    /// Returns the operand with the policy of the L2 cache; `None` without a hint for it.
+    pub(crate) fn policy(&self, cache: Cache) -> Result<Option<Operand>> {
+        let Some(hint) = cache.l2 else { return Ok(None) };
+        let name = self.policies.get(&hint);
+        let name = name.ok_or_else(|| MalformedProgram::Missing(format!("the policy {}", hint.name())))?;
+        Ok(Some(Operand { constraint: 'l', text: name.clone() }))
     }
 
     /// Emits a store of 16 bytes by each thread into the shared memory of another block of the cluster.
@@ -247,13 +261,22 @@ impl Emitter<'_> {
                 Slots::Input(2)
             }
         };
-        self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
+        let ptx = row.hinted(copy.cache).ok_or_else(|| hintless(&row.name))?;
+        let policy = sequence.asm.inputs.len();
+        sequence.asm.inputs.extend(self.policy(copy.cache)?);
+        self.sequence(&row.name, &ptx, sequence, &|name| match name {
+            "p" => Some(Slots::Input(policy)),
             "d" => Some(Slots::Input(0)),
             "a" => Some(Slots::Input(1)),
             "n" => Some(bytes.clone()),
             _ => None,
         })
     }
+}
+
+/// Returns the error of an access with hints by a row that takes none.
+fn hintless(row: &str) -> MalformedProgram {
+    MalformedProgram::UnknownRow(format!("{row} with cache hints"))
 }
 
 /// The division of the data of a copy among its register operands.

@@ -71,7 +71,15 @@ fn space(memory: Memory) -> Space {
 }
 
 fn transfer(row: Row<CopyRow>, registers: Registers, memory: Memory, offset: Expr) -> Transfer {
-    Transfer { row, registers, address: Address { memory, offset }, guard: Cond::True, pad: 0, atomic: None }
+    Transfer {
+        row,
+        registers,
+        address: Address { memory, offset },
+        guard: Cond::True,
+        pad: 0,
+        atomic: None,
+        cache: hx_target::Cache::default(),
+    }
 }
 
 /// Loads `bytes` bytes in each thread.

@@ -19,6 +19,7 @@ fn stored() -> ThreadProgram {
             row: hx_target::row(row),
             to: Part::Box { map: 0, coordinates: vec![column, block(1).scale(16)] },
             address: Address { memory: Memory::Shared(0), offset: c(0) },
+            cache: hx_target::Cache::default(),
         }))
     };
     let registers = regs(0, c(0), 0..8);
@@ -79,6 +80,7 @@ fn loaded() -> ThreadProgram {
             address: Address { memory: Memory::Shared(0), offset: stage().scale(1024) + c(64 * row) },
             barrier: (0, stage()),
             blocks: Vec::new(),
+            cache: hx_target::Cache::default(),
         }))
     };
     let expect = Stmt::Leaf(Leaf::Expect { barrier: 0, index: stage(), bytes: 2048 });

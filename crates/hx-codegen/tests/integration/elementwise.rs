@@ -133,6 +133,7 @@ pub(crate) fn staged() -> ThreadProgram {
             dst: Address { memory: Memory::Shared(0), offset: stage.scale(1024) + thread().scale(8) },
             active: lt(tile, div(&n, 1000)),
             inside: lt(offset, n.clone()),
+            cache: hx_target::Cache::default(),
         }))
     };
     let stage = rem(&ktv, 2);

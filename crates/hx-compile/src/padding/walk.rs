@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
                 self.replaced(var, None);
             }
             OpKind::Sync(sync) => self.sync(op, sync),
-            OpKind::Print { .. } | OpKind::Assert { .. } => {}
+            OpKind::Prefetch { .. } | OpKind::Print { .. } | OpKind::Assert { .. } => {}
         }
     }
 

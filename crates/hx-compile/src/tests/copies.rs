@@ -1,9 +1,12 @@
 //! Copies without a wait, waits without a copy, and shared tensors that nothing writes.
 
 use expect_test::expect;
+use hx_hir::file_items;
+use hx_target::Target;
 
 use super::check;
 use super::sync::{check_sync, check_turned};
+use crate::{default_instance, test_db::TestDb};
 
 #[test]
 fn a_copy_that_nothing_waits_for_is_waited_for_or_removed() {
@@ -210,4 +213,32 @@ fn what_changes_hands_has_the_name_that_was_written() {
               help: layouts or `warps:` that agree spare it; `rearrange(…, auto)` says that it is meant
         "#]],
     );
+}
+
+#[test]
+fn hints_for_caches_change_no_choice() {
+    let solution = |l1: &str, l2: &str| {
+        let text = format!(
+            "kernel probe(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [cdiv(m, 64), cdiv(n, 64)] threads 128 {{
+                let [i, j] = block_idx;
+                let sa = shared_tensor(f16, [64, 64]);
+                copy_async(tile(a, [64, 64])[.., .., i, 0], sa{l2});
+                commit();
+                let tb = load(tile(b, [64, 64])[.., .., j, 0]{l1}{l2});
+                let acc = register_tensor(f32, [64, 64]);
+                fill(acc, 0.0);
+                wait(0);
+                sync();
+                gemm(acc, sa, tb);
+                copy(acc, tile(c, [64, 64])[.., .., i, j]{l1}{l2});
+            }}"
+        );
+        let (db, file) = TestDb::with_file(&text);
+        let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+        let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
+        crate::solved(&db, instance).as_ref().expect("a solution").solution.clone()
+    };
+    let plain = solution("", "");
+    assert_eq!(plain, solution("", ", l2: \"evict_first\""));
+    assert_eq!(plain, solution(", l1: \"evict_last\"", ", l2: \"evict_last\""));
 }

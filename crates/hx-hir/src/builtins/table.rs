@@ -51,10 +51,15 @@ super::families! {
         Scatter: "scatter", PICKED,
             "As `gather`, to write: for `copy` and atomic accesses. Elements outside of `t` are dropped.";
         // Data movement and conversion.
-        Copy: "copy", [required("src"), required("dst")], "Moves a tile between any two memories.";
-        CopyAsync: "copy_async", [required("src"), required("dst"), named("signal"), named("multicast"), named("add")],
-            "Moves a tile without waiting for it; with `add: true` a store adds the tile to memory, element by element.";
-        Load: "load", [required("view")], "A new register tensor with the elements of the view.";
+        Copy: "copy", [required("src"), required("dst"), named("l1"), named("l2")],
+            "Moves a tile between any two memories. `l1:` and `l2:` are hints for the caches of global memory.";
+        CopyAsync: "copy_async",
+            [required("src"), required("dst"), named("signal"), named("multicast"), named("add"), named("l1"), named("l2")],
+            "Moves a tile without waiting for it; with `add: true` a store adds the tile to memory, element by element. `l2:` is a hint for the cache of global memory; there is none for L1, which these copies go past.";
+        Prefetch: "prefetch", [required("view")],
+            "Fetches the lines of a tile of global memory into L2 and waits for nothing; what loads it later finds it there.";
+        Load: "load", [required("view"), named("l1"), named("l2")],
+            "A new register tensor with the elements of the view. `l1:` and `l2:` are hints for the caches of global memory.";
         Rearrange: "rearrange", [required("t"), required("layout")],
             "Redistributes a register tensor across threads.";
         Fill: "fill", [required("t"), required("x")], "Writes one number to every element.";
@@ -169,7 +174,7 @@ super::families! {
         Mulhi: "mulhi", BINARY, "The upper half of the product of two integers, as wide as they are.";
         Fma: "fma", [required("a"), required("b"), required("c")], "`a · b + c`, rounded once.";
         Cdiv: "cdiv", BINARY, "Quotient rounded up.";
-        Print: "print", [rest("x")], "Prints values, on the simulator and the GPU alike. Not compiled yet in roles.";
+        Print: "print", [rest("x")], "Prints values, on the simulator and the GPU alike.";
         Assert: "assert", [required("c"), optional("message")],
             "Fails the launch or the test unless the condition holds.";
     }

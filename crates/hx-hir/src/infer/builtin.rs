@@ -68,6 +68,12 @@ impl Infer<'_> {
                 Ty::Pipeline
             }
             KernelFn::Counter => self.counter(given)?,
+            KernelFn::Prefetch => {
+                let [(at, view)] = first(given)?;
+                // A wrong memory is reported.
+                let _ = self.want_tensor_in((at, &view), MemorySpace::Global, "prefetch");
+                Ty::Unit
+            }
             KernelFn::Load => {
                 let [view] = first(given)?;
                 self.load(view.0, &view.1)

@@ -69,6 +69,9 @@ pub fn signature_types<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureTypes 
             if let Some(cluster) = sig.cluster {
                 cx.int_list(cluster);
             }
+            if let Some(blocks) = sig.blocks_per_sm {
+                cx.known_int(blocks);
+            }
             cx.finish(None, grid_rank)
         }
         Item::Function(function) => {
@@ -342,6 +345,17 @@ impl<'a> Infer<'a> {
             self.want_int(*expr, part);
         }
         Some(parts.len())
+    }
+
+    /// Checks the number of a clause that is known at compile time.
+    fn known_int(&mut self, expr: ExprId) {
+        let found = self.expr(expr);
+        self.want_int(expr, &found);
+        if let Ty::Int(Some(value)) = found
+            && !crate::is_compile_time(&value)
+        {
+            self.report(TypeProblem::NotConstant { expr, value });
+        }
     }
 
     fn threads(&mut self, threads: Option<ExprId>, warp_groups: bool) {

@@ -18,7 +18,7 @@ fn arguments_of_primitives() {
             error[HX0201]: expected 2, found 3 arguments
               copy(a, c, r);
                          ^ `copy` takes 2 arguments
-              note: `copy(src, dst)`
+              note: `copy(src, dst, l1: …, l2: …)`
             error[HX0222]: `fill` lacks the argument `x`
               fill(r);
               ^^^^^^^
@@ -32,7 +32,7 @@ fn arguments_of_primitives() {
                               ^^^
               copy(a, dst: c, dst: c);
                       --- given here first
-              note: `copy(src, dst)`
+              note: `copy(src, dst, l1: …, l2: …)`
         "#]],
     );
 }

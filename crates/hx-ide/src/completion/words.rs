@@ -42,4 +42,4 @@ pub(super) const HOST_SNIPPETS: &[(&str, &str, &str)] = &[
 
 pub(super) const WORDS: &[&str] = &["else", "new", "true", "false", "inf", "where"];
 pub(super) const TYPE_WORDS: &[&str] = &["mut", "shared", "register", "global"];
-pub(super) const HEADER_WORDS: &[&str] = &["where", "grid", "threads", "cluster"];
+pub(super) const HEADER_WORDS: &[&str] = &["where", "grid", "threads", "cluster", "blocks_per_sm"];

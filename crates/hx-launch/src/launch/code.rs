@@ -12,7 +12,7 @@ use hx_codegen::{CudaSource, opcodes};
 use hx_compile::{Solved, solved};
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
-use hx_target::{Catalogue, Target};
+use hx_target::{Cache, Catalogue, Target};
 use hx_tile::{
     Choice, CopyChoice, Op, OpKind, OperandChoice, RearrangeChoice, Route, Solution, TensorId, TileProgram,
     View,
@@ -101,7 +101,8 @@ fn copies(solution: &Solution) -> impl Iterator<Item = &CopyChoice> {
         | Choice::Reduce(_)
         | Choice::Slice(_)
         | Choice::Scan(_)
-        | Choice::Bulk(_) => vec![],
+        | Choice::Bulk(_)
+        | Choice::Prefetch(_) => vec![],
     })
 }
 
@@ -185,13 +186,22 @@ fn add_names(all: &Catalogue, known: &mut BTreeSet<String>) {
         known.extend(opcodes(ptx).map(str::to_owned));
     };
     all.copies.iter().for_each(|r| add(&r.name, &r.ptx));
+    for cache in Cache::all() {
+        all.copies.iter().filter_map(|r| r.hinted(cache)).for_each(|ptx| add("", &ptx));
+    }
     all.gemms.iter().for_each(|r| add(&r.name, &r.ptx));
     all.gemms.iter().for_each(|r| add(&r.name, r.ptx_registers.as_deref().unwrap_or_default()));
     all.converts.iter().for_each(|r| add(&r.name, &r.ptx));
     all.exchanges.iter().for_each(|r| add(&r.name, &r.ptx));
     all.groups.iter().for_each(|r| add(&r.name, &r.ptx));
+    for row in &all.prefetches {
+        (1..=all.map.dims).for_each(|rank| add(&row.name, &row.ptx.replace("{r}", &rank.to_string())));
+    }
     for row in &all.bulks {
         (1..=all.map.dims).for_each(|rank| add(&row.name, &row.ptx.replace("{r}", &rank.to_string())));
+        for ptx in Cache::all().filter_map(|cache| row.hinted(cache, false)) {
+            (1..=all.map.dims).for_each(|rank| add("", &ptx.replace("{r}", &rank.to_string())));
+        }
         if row.multicast.is_some() {
             add(&multicast_name(&row.name), "");
         }

@@ -24,7 +24,8 @@ pub(super) fn of<'db>(db: &'db dyn Db, checked: Checked<'db>, gpu: &Gpu) -> Opti
         | Choice::Reduce(_)
         | Choice::Slice(_)
         | Choice::Scan(_)
-        | Choice::Bulk(_) => None,
+        | Choice::Bulk(_)
+        | Choice::Prefetch(_) => None,
     });
     let each = products.map(|row| (row.operations_in_a_cycle(&target.limits), &row.name));
     let (per_cycle, instruction) = each.min_by(|a, b| a.0.total_cmp(&b.0))?;

@@ -292,3 +292,46 @@ fn copies_between_memories_are_whole() {
         "#]],
     );
 }
+
+#[test]
+fn hints_follow_each_part_of_an_access() {
+    check(
+        &kernel(
+            "let s = shared_tensor(f16, [8, 16]);
+            copy_async(tile(a, [8, 16])[.., .., bm, bk], s, l2: \"evict_first\");
+            commit();
+            wait(0);
+            sync();
+            copy(s, tile(c, [8, 16])[.., .., bm, bk], l1: \"evict_last\", l2: \"evict_last\");
+            copy(cast(tile(a, [8, 16])[.., .., bm, bk], f32), shared_tensor(f32, [8, 16]), l1: \"no_allocate\");
+            copy(tile(a, [8, 16])[.., .., bm, bk], tile(c, [8, 16])[.., .., bm, bk], l2: \"evict_first\");
+            copy_async(s, tile(c, [8, 16])[.., .., bm, bk], l2: \"evict_last\");",
+        ),
+        expect![[r#"
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              shared s: f16[8, 16]
+              register s_tile: f16[8, 16]
+              shared shared: f32[8, 16]
+              register a_tile: f16[8, 16]
+              register a_tile_f32: f32[8, 16]
+              register a_tile_1: f16[8, 16]
+              #0 copy_async(a[block_idx.x * 8 + 0..8, block_idx.y * 16 + 0..16], s[0..8, 0..16], l2: "evict_first")
+              #1 commit()
+              #2 wait(0)
+              #3 sync()
+              #4 copy(s[0..8, 0..16], s_tile)
+              #5 copy(s_tile, c[block_idx.x * 8 + 0..8, block_idx.y * 16 + 0..16], l1: "evict_last", l2: "evict_last")
+              #6 copy(a[block_idx.x * 8 + 0..8, block_idx.y * 16 + 0..16], a_tile, l1: "no_allocate")
+              #7 a_tile_f32 = cast(a_tile, f32)
+              #8 copy(a_tile_f32, shared[0..8, 0..16])
+              #9 copy(a[block_idx.x * 8 + 0..8, block_idx.y * 16 + 0..16], a_tile_1, l2: "evict_first")
+              #10 copy(a_tile_1, c[block_idx.x * 8 + 0..8, block_idx.y * 16 + 0..16], l2: "evict_first")
+              #11 copy_async(s[0..8, 0..16], c[block_idx.x * 8 + 0..8, block_idx.y * 16 + 0..16], l2: "evict_last")
+        "#]],
+    );
+}

@@ -76,8 +76,8 @@ impl<'a> Compilation<'a> {
                 }
                 return Ok(());
             }
-            // The simulator runs one launch after the other.
-            Leaf::WaitPrevious | Leaf::AllowNext => return Ok(()),
+            // The simulator runs one launch after the other, and has no caches.
+            Leaf::WaitPrevious | Leaf::AllowNext | Leaf::Prefetch(_) => return Ok(()),
             Leaf::Let { var, value } | Leaf::Uniform { var, value } => {
                 let made = self.local(var, value)?;
                 out.extend(self.bind(var, made, hidden));

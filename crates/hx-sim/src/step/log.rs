@@ -60,8 +60,12 @@ impl<'a> Block<'a> {
             None => return Err(self.outside(p.site, thread, position, p.elements)),
         };
         match self.code.log[p.entry].kind {
-            LogKind::Print => self.log.set_element(position, &bits.to_le_bytes()[..p.width]),
-            LogKind::Assert if bits == 0 => self.log.count_failure(p.entry, position, sides),
+            LogKind::Print => {
+                self.log.set_element(self.agent.number, position, &bits.to_le_bytes()[..p.width]);
+            }
+            LogKind::Assert if bits == 0 => {
+                self.log.count_failure(self.agent.number, p.entry, position, sides);
+            }
             LogKind::Assert => {}
         }
         Ok(())

@@ -73,6 +73,7 @@ impl Loaded {
             address: Address { memory: self.s, offset: c(0) },
             barrier: (FULL, c(0)),
             blocks: Vec::new(),
+            cache: hx_target::Cache::default(),
         };
         self.k.op("copy_async(x, s)", vec![Stmt::Leaf(Leaf::Bulk(load))]);
     }
@@ -312,6 +313,7 @@ fn pair(early: bool) -> Loaded {
             address: Address { memory: loaded.s, offset: rank.scale(elements) },
             barrier: (FULL, c(0)),
             blocks: vec![c(0), c(1)],
+            cache: hx_target::Cache::default(),
         };
         loaded.k.op("copy_async(x, s)", vec![Stmt::Leaf(Leaf::Bulk(share))]);
         loaded.wait(FULL, round);

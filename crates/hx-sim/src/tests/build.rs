@@ -72,7 +72,15 @@ pub(super) fn guarded(
     let (order, scope) = (MemoryOrder::Relaxed, MemoryScope::Gpu);
     let form = Target::usual().rows().copy(row).and_then(|row| row.atomic);
     let atomic = form.map(|_| AtomicUse { compare: None, old: None, order, scope });
-    Stmt::Leaf(Leaf::Transfer(Transfer { row: hx_target::row(row), registers, address, guard, pad, atomic }))
+    Stmt::Leaf(Leaf::Transfer(Transfer {
+        row: hx_target::row(row),
+        registers,
+        address,
+        guard,
+        pad,
+        atomic,
+        cache: hx_target::Cache::default(),
+    }))
 }
 
 pub(super) fn multiply(row: &str, c: Registers, a: Registers, b: Registers) -> Stmt {
@@ -108,7 +116,15 @@ pub(super) fn exchange(dst: Registers, src: Registers, mask: u32) -> Stmt {
 pub(super) fn async_copy(row: &str, src: (Memory, Expr), dst: (Memory, Expr)) -> AsyncCopy {
     let address = |(memory, offset)| Address { memory, offset };
     let (src, dst) = (address(src), address(dst));
-    AsyncCopy { row: hx_target::row(row), signals: None, src, dst, active: Cond::True, inside: Cond::True }
+    AsyncCopy {
+        row: hx_target::row(row),
+        signals: None,
+        src,
+        dst,
+        active: Cond::True,
+        inside: Cond::True,
+        cache: hx_target::Cache::default(),
+    }
 }
 
 pub(super) fn repeat(name: &str, end: Expr, unroll: bool, body: Vec<Stmt>) -> Stmt {

@@ -69,8 +69,12 @@ impl Stored {
     }
 
     fn store_part(&mut self, row: &str, to: Part) {
-        let store =
-            BulkStore { row: hx_target::row(row), to, address: Address { memory: self.s, offset: c(0) } };
+        let store = BulkStore {
+            row: hx_target::row(row),
+            to,
+            address: Address { memory: self.s, offset: c(0) },
+            cache: hx_target::Cache::default(),
+        };
         self.k.op("copy_async(s, y)", vec![Stmt::Leaf(Leaf::BulkStore(store)), Stmt::Leaf(Leaf::BulkCommit)]);
     }
 

@@ -247,6 +247,9 @@ impl Kernel {
     pub fn cluster_clause(&self) -> Option<ClusterClause> {
         support::child(&self.syntax)
     }
+    pub fn residency_clause(&self) -> Option<ResidencyClause> {
+        support::child(&self.syntax)
+    }
     pub fn body(&self) -> Option<Block> {
         support::child(&self.syntax)
     }
@@ -884,6 +887,38 @@ impl AstNode for ClusterClause {
 
     fn can_cast(kind: SyntaxKind) -> bool {
         kind == CLUSTER_CLAUSE
+    }
+
+    fn cast(syntax: SyntaxNode) -> Option<Self> {
+        Self::can_cast(syntax.kind()).then_some(Self { syntax })
+    }
+
+    fn syntax(&self) -> &SyntaxNode {
+        &self.syntax
+    }
+}
+
+/// A node of kind `RESIDENCY_CLAUSE`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ResidencyClause {
+    syntax: SyntaxNode,
+}
+
+#[allow(missing_docs)]
+impl ResidencyClause {
+    pub fn blocks_per_sm_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, BLOCKS_PER_SM_KW)
+    }
+    pub fn count(&self) -> Option<Expr> {
+        support::child(&self.syntax)
+    }
+}
+
+impl AstNode for ResidencyClause {
+    type Language = Hx;
+
+    fn can_cast(kind: SyntaxKind) -> bool {
+        kind == RESIDENCY_CLAUSE
     }
 
     fn cast(syntax: SyntaxNode) -> Option<Self> {

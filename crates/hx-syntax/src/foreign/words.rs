@@ -33,6 +33,7 @@ const NAMED: &str = "`sync()` waits for the role that it stands in; a stage of a
 const BOXES: &str =
     "a copy with `signal:` or a `copy_async` to global memory uses the copy unit (TMA) where a box fits";
 const FENCE: &str = "fences are the compiler's: `sync()` before a `copy_async` from shared memory suffices";
+const HINTS: &str = "hints for caches are strings, as in `l2: \"evict_first\"`";
 const RANDOM: &str = "random numbers come from a counter: `use std::random::philox;`, `uniform_of(word)`";
 const SORT: &str = "`use std::sort::sort_network;` sorts rows of a shared tensor, and `std::sort` has kernels for the largest elements of rows";
 pub(super) const WORDS: &[Foreign] = &[
@@ -192,6 +193,9 @@ pub(super) const WORDS: &[Foreign] = &[
     other(Name, "fence_view_async_shared", FENCE),
     other(Name, "__threadfence", "an atomic access takes `order: \"release\"` or `\"acquire\"`"),
     near("cp_async", "copy_async", ""),
+    other(Name, "evict_first", HINTS),
+    other(Name, "evict_last", HINTS),
+    other(Name, "no_allocate", HINTS),
     near("cp_async_wait", "wait", "`wait(n)` waits until at most `n` groups of copies are in flight"),
     near("cp_async_wait_group", "wait", "`wait(n)` waits until at most `n` groups of copies are in flight"),
     near("cp_async_commit_group", "commit", ""),

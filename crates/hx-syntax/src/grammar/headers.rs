@@ -10,7 +10,7 @@ const HEADER_RECOVERY: TokenSet =
 pub(super) enum Clauses {
     /// A `fn` has only `where`.
     OfFn,
-    /// A kernel has `where`, `tune`, `grid`, `threads` and `cluster`.
+    /// A kernel has `where`, `tune`, `grid`, `threads`, `cluster` and `blocks_per_sm`.
     OfKernel,
 }
 
@@ -122,6 +122,7 @@ fn clause_kind(p: &Parser<'_>) -> Option<(SyntaxKind, SyntaxKind)> {
             "grid" => Some((GRID_CLAUSE, T![grid])),
             "threads" => Some((THREADS_CLAUSE, T![threads])),
             "cluster" => Some((CLUSTER_CLAUSE, T![cluster])),
+            "blocks_per_sm" => Some((RESIDENCY_CLAUSE, T![blocks_per_sm])),
             _ => None,
         },
         _ => None,

@@ -79,6 +79,7 @@ pub enum SyntaxKind {
     WHERE_KW,
     WHILE_KW,
     BASELINE_KW,
+    BLOCKS_PER_SM_KW,
     BYTES_KW,
     CLUSTER_KW,
     CONSUMER_KW,
@@ -124,6 +125,7 @@ pub enum SyntaxKind {
     GRID_CLAUSE,
     THREADS_CLAUSE,
     CLUSTER_CLAUSE,
+    RESIDENCY_CLAUSE,
     CASE_CLAUSE,
     FORALL_CLAUSE,
     FORALL_VARIABLE,
@@ -263,6 +265,7 @@ impl SyntaxKind {
         WHERE_KW,
         WHILE_KW,
         BASELINE_KW,
+        BLOCKS_PER_SM_KW,
         BYTES_KW,
         CLUSTER_KW,
         CONSUMER_KW,
@@ -308,6 +311,7 @@ impl SyntaxKind {
         GRID_CLAUSE,
         THREADS_CLAUSE,
         CLUSTER_CLAUSE,
+        RESIDENCY_CLAUSE,
         CASE_CLAUSE,
         FORALL_CLAUSE,
         FORALL_VARIABLE,
@@ -400,6 +404,7 @@ impl SyntaxKind {
     pub fn from_contextual_keyword(word: &str) -> Option<SyntaxKind> {
         Some(match word {
             "baseline" => BASELINE_KW,
+            "blocks_per_sm" => BLOCKS_PER_SM_KW,
             "bytes" => BYTES_KW,
             "cluster" => CLUSTER_KW,
             "consumer" => CONSUMER_KW,
@@ -494,6 +499,7 @@ impl SyntaxKind {
             WHERE_KW => "where",
             WHILE_KW => "while",
             BASELINE_KW => "baseline",
+            BLOCKS_PER_SM_KW => "blocks_per_sm",
             BYTES_KW => "bytes",
             CLUSTER_KW => "cluster",
             CONSUMER_KW => "consumer",
@@ -541,6 +547,7 @@ impl SyntaxKind {
                 | WHERE_KW
                 | WHILE_KW
                 | BASELINE_KW
+                | BLOCKS_PER_SM_KW
                 | BYTES_KW
                 | CLUSTER_KW
                 | CONSUMER_KW
@@ -636,6 +643,7 @@ macro_rules! T_ {
     [where] => { $crate::SyntaxKind::WHERE_KW };
     [while] => { $crate::SyntaxKind::WHILE_KW };
     [baseline] => { $crate::SyntaxKind::BASELINE_KW };
+    [blocks_per_sm] => { $crate::SyntaxKind::BLOCKS_PER_SM_KW };
     [bytes] => { $crate::SyntaxKind::BYTES_KW };
     [cluster] => { $crate::SyntaxKind::CLUSTER_KW };
     [consumer] => { $crate::SyntaxKind::CONSUMER_KW };

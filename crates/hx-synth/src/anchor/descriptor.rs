@@ -109,7 +109,7 @@ fn arranged_rows(
 
 /// Returns the registers of a thread when the block begins.
 pub(crate) fn registers(program: &TileProgram) -> i64 {
-    let limits = &program.target.limits;
+    let limits = program.limits();
     let each = i64::from(limits.registers) / i64::from(program.block_threads().max(1));
     (each / PORTION * PORTION).min(i64::from(limits.registers_per_thread))
 }

@@ -24,11 +24,20 @@ const REGISTER_BYTES: i64 = 4;
 /// tensors.
 const SHARED_TIMES: i64 = 16;
 
-/// Rejects a program with a tensor beyond these limits.
+/// Rejects a program with more threads on a multiprocessor than fit, or with a tensor beyond these limits.
 ///
 /// # Errors
-/// `Registers` or `Resource` for the first such tensor.
+/// `Resource` for the threads, `Registers` or `Resource` for the first such tensor.
 pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
+    let (threads, wanted) = (program.block_threads(), program.blocks_per_sm.unwrap_or(1));
+    let fit = program.target.limits.residency(threads, 1, 0);
+    if wanted > fit.blocks.max(1) {
+        let message = format!(
+            "found {wanted} blocks of {threads} threads on a multiprocessor, and one of {} holds {}",
+            program.target, fit.blocks
+        );
+        return Err(Failure::new(FailureKind::Resource, message).help("fewer blocks or fewer threads"));
+    }
     let roles = role_registers(program);
     for id in program.tensor_ids() {
         let tensor = program.tensor(id);
@@ -147,7 +156,7 @@ pub fn fits_registers(program: &TileProgram) -> bool {
 /// Returns the registers that a thread of a scope can have: those of its role, or its share in a block of this program's threads.
 /// `roles` are the [`Solution::role_registers`](hx_tile::Solution::role_registers).
 pub fn registers_of_a_thread(program: &TileProgram, roles: &BTreeMap<ScopeId, u32>, scope: ScopeId) -> i64 {
-    let limits = &program.target.limits;
+    let limits = program.limits();
     if program.roles().iter().any(|role| role.scope == scope) {
         let at_entry = limits.registers_at_entry(program.block_threads());
         return i64::from(roles.get(&scope).copied().unwrap_or(at_entry).min(limits.registers_per_thread));

@@ -1,6 +1,7 @@
 //! Chooses the instruction of every operation, once the layouts are known.
 
 pub(crate) mod conversion;
+pub(crate) mod prefetch;
 pub(crate) mod resident;
 pub(crate) mod roles;
 pub(crate) mod stream;
@@ -490,12 +491,15 @@ fn exchanged(
 /// `Resource` if it needs more than the target has, with the bytes of each shared tensor.
 pub(crate) fn fits(program: &TileProgram, solution: &Solution) -> Result<(), Failure> {
     let target = program.target;
-    let limit = target.limits.shared_bytes;
+    let limit = program.limits().shared_bytes;
     if solution.shared_bytes > limit {
-        let message = format!(
-            "the block needs {} B of shared memory, and {target} has {limit} B",
-            solution.shared_bytes
-        );
+        let bytes = solution.shared_bytes;
+        let message = match program.blocks_per_sm {
+            Some(blocks @ 2..) => format!(
+                "the block needs {bytes} B of shared memory, and each of {blocks} blocks on a multiprocessor of {target} has {limit} B"
+            ),
+            _ => format!("the block needs {bytes} B of shared memory, and {target} has {limit} B"),
+        };
         let mut failure = Failure::new(FailureKind::Resource, message);
         for (id, layout) in &solution.shared {
             let tensor = program.tensor(*id);

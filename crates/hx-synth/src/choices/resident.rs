@@ -4,8 +4,11 @@ use hx_tile::{Distribution, OpKind, Solution, TensorId, TileProgram};
 
 /// Returns the number of blocks that should run together on a multiprocessor. A kernel without matrix products and roles
 /// waits for memory if its tensors need few registers: it gets as many blocks as hide the wait, if shared memory has room for
-/// them. Any other kernel gets 1.
+/// them. Any other kernel gets 1. The source may say how many instead.
 pub(crate) fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
+    if let Some(blocks) = program.blocks_per_sm {
+        return blocks;
+    }
     let multiplies = program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Gemm { .. }));
     let words = |(tensor, held): (&TensorId, &Distribution)| {
         held.layout.mode(1).size() * i64::from(program.tensor(*tensor).dtype.bits()) / 32

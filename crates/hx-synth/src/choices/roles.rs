@@ -28,7 +28,7 @@ pub(crate) fn role_registers_with(
 
 fn registers_of(program: &TileProgram, copies: &dyn Fn(&Role) -> bool) -> BTreeMap<ScopeId, u32> {
     let roles = program.roles();
-    let at_entry = program.target.limits.registers_at_entry(program.block_threads());
+    let at_entry = program.limits().registers_at_entry(program.block_threads());
     let shares = shares(program, copies).or_else(|_| shares(program, &|_| false)).unwrap_or_default();
     let of = roles.iter().map(|role| role.scope).zip(shares);
     of.filter(|(_, registers)| *registers != at_entry).collect()
@@ -54,7 +54,7 @@ pub(crate) fn check(program: &TileProgram) -> Result<(), Failure> {
 /// # Errors
 /// If the roles need more registers than the block has.
 fn shares(program: &TileProgram, copies: &dyn Fn(&Role) -> bool) -> Result<Vec<u32>, RegisterError> {
-    let (roles, limits) = (program.roles(), &program.target.limits);
+    let (roles, limits) = (program.roles(), program.limits());
     // Threads that cannot pass registers on keep those of the launch. A target that lacks roles with given numbers is refused before.
     let is_open = roles.iter().all(|role| role.registers.is_none());
     if roles.is_empty() || (is_open && !program.target.has(Feature::RoleRegisters)) {
@@ -65,7 +65,7 @@ fn shares(program: &TileProgram, copies: &dyn Fn(&Role) -> bool) -> Result<Vec<u
         let groups = scope.groups * scope.threads / limits.group;
         Share { groups, producer: is_light(role), given: role.registers, copies: copies(role) }
     };
-    share_registers(limits, &roles.iter().map(share).collect::<Vec<Share>>())
+    share_registers(&limits, &roles.iter().map(share).collect::<Vec<Share>>())
 }
 
 /// Reports whether the threads of a role hold no tensor in registers.

@@ -129,6 +129,7 @@ impl<'p> SolverContext<'_, 'p> {
             | OpKind::Sync(_)
             | OpKind::CopyAsync { .. }
             | OpKind::Store { .. }
+            | OpKind::Prefetch { .. }
             | OpKind::Rearrange { .. }
             | OpKind::ReadNumber { .. }
             | OpKind::Print { .. }

@@ -304,7 +304,7 @@ pub(crate) fn scan(
 pub(crate) fn drain(program: &TileProgram, registers: i64) -> f64 {
     let target = program.target;
     let limits = &target.limits;
-    let most = i64::from(limits.registers_per_thread);
+    let most = i64::from(program.limits().registers_per_thread);
     let registers = registers.saturating_add(target.costs().other_registers).clamp(1, most) as u32;
     let tensors = program.tensor_ids().map(|id| program.tensor(id));
     let shared = tensors.filter(|tensor| tensor.allocation() == Allocation::Launch);

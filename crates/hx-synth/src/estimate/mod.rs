@@ -366,7 +366,8 @@ impl<'p> Estimator<'p> {
     /// Returns the number of blocks that run on a multiprocessor at the same time.
     fn resident(&self) -> u32 {
         let (limits, threads) = (self.program.target.limits(), self.program.block_threads());
-        let registers = limits.registers_at_entry(threads).min(limits.registers_per_thread);
+        let own = self.program.limits();
+        let registers = own.registers_at_entry(threads).min(own.registers_per_thread);
         limits.residency(threads, registers, self.solution.shared_bytes).blocks.max(1)
     }
 

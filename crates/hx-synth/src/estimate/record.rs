@@ -124,6 +124,7 @@ impl Recorder<'_> {
                 | OpKind::Atomic(_)
                 | OpKind::CopyAsync { .. }
                 | OpKind::Store { .. }
+                | OpKind::Prefetch { .. }
                 | OpKind::Reduce { .. }
                 | OpKind::Scan { .. }
                 | OpKind::Rearrange { .. }

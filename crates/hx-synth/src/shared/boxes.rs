@@ -60,7 +60,7 @@ pub(super) fn candidates(
         let (boxes, constraint) = runs::cut(context, (info, u), (param, global), (row, unit))?;
         return made(context, (info, u), boxes, constraint).map(|candidate| vec![candidate]);
     }
-    let dims = dimensions(context, param, global, row)?;
+    let dims = dimensions(context, param, global, !row.is_load())?;
     let blocks = i64::from(context.program().blocks_of(u.op));
     let mut out = Vec::new();
     let mut refused = None;
@@ -80,6 +80,33 @@ pub(super) fn candidates(
         }
     }
     if out.is_empty() { Err(refused.unwrap_or_default()) } else { Ok(out) }
+}
+
+/// Returns the boxes in which one thread fetches a tile into the L2 cache: the dimensions of the tensor, the contiguous one first, and the
+/// extents of a box along them, as long as the tile allows.
+///
+/// # Errors
+/// The reason why the tile is not made of boxes.
+pub(crate) fn fetched(
+    context: &SolverContext<'_, '_>,
+    global: &View,
+) -> Result<(Vec<usize>, Vec<u32>), String> {
+    let param = global::param_of(context.program(), global).ok_or("it is not a tensor of global memory")?;
+    let dims = dimensions(context, param, global, false)?;
+    let (limits, bytes) = (&context.target().rows().map, i64::from(param.dtype.bits()) / 8);
+    let mut extents: Vec<u32> = Vec::with_capacity(dims.len());
+    for dim in &dims {
+        let all = global.modes.iter().find(|mode| mode.dim == *dim).map_or(1, |mode| mode.extent);
+        let unit = if extents.is_empty() { i64::from(limits.row) } else { bytes };
+        let fits = |n: &i64| all % n == 0 && n * bytes % unit == 0;
+        let extent = (1..=all.min(i64::from(limits.r#box))).rev().find(fits);
+        let extent = extent.and_then(|extent| u32::try_from(extent).ok());
+        extents
+            .push(extent.ok_or_else(|| {
+                format!("a row of {all} elements of `{}` is not made of boxes", param.name)
+            })?);
+    }
+    Ok((dims, extents))
 }
 
 /// Returns the candidate of these boxes or runs.
@@ -125,7 +152,7 @@ fn dimensions(
     context: &SolverContext<'_, '_>,
     param: &TensorParam,
     view: &View,
-    row: &BulkRow,
+    writes: bool,
 ) -> Result<Vec<usize>, String> {
     let target = context.target();
     let (facts, name, limits) = (&context.program().facts, &param.name, &target.rows().map);
@@ -175,7 +202,7 @@ fn dimensions(
             });
         }
     }
-    view.box_rows(param, limits, !row.is_load(), facts)?;
+    view.box_rows(param, limits, writes, facts)?;
     Ok(std::iter::once(inner).chain((0..rank).rev().filter(|dim| *dim != inner)).collect())
 }
 

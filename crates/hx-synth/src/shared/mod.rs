@@ -25,6 +25,7 @@ mod swizzle;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use boxes::fetched;
 pub(crate) use buffer::{By, Use};
 pub(crate) use constraint::Constraint;
 pub(crate) use demanded::Demanded;

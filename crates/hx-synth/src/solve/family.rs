@@ -271,7 +271,7 @@ impl<'p> Ground<'_, 'p> {
 
     /// Reports whether each register tensor alone fits the registers of a thread.
     fn has_room(&self, leaves: &[&Leaf<'p>]) -> bool {
-        let most = i64::from(self.solver.program.target.limits.registers_per_thread);
+        let most = i64::from(self.solver.program.limits().registers_per_thread);
         self.known(leaves).iter().all(|(tensor, known)| {
             known.layout.values() * i64::from(self.program().tensor(tensor).dtype.bits()) <= 32 * most
         })
@@ -383,6 +383,7 @@ impl<'p> Ground<'_, 'p> {
             return Ok(None);
         }
         choices::global(&context, &known, solution)?;
+        choices::prefetch::prefetches(&context, solution);
         choices::convert(&context, &known, solution)?;
         choices::map(&context, &known, solution)?;
         let within = choices::shared(&context, &known, uses, limit, solution)
@@ -441,7 +442,8 @@ fn alike(a: &Solution, b: &Solution) -> bool {
                 | Choice::Rearrange(_)
                 | Choice::Slice(_)
                 | Choice::Scan(_)
-                | Choice::Bulk(_) => String::new(),
+                | Choice::Bulk(_)
+                | Choice::Prefetch(_) => String::new(),
             })
             .collect()
     };

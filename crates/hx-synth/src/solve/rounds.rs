@@ -78,7 +78,7 @@ fn elements_at_once(program: &TileProgram, passage: &Passage<'_>) -> i64 {
 
 /// Returns the 32-bit registers of each thread of a scope that the tile of a copy may take.
 fn registers_of_copy(program: &TileProgram, roles: &BTreeMap<ScopeId, u32>, scope: ScopeId) -> i64 {
-    let at_entry = program.target.limits.registers_at_entry(program.block_threads());
+    let at_entry = program.limits().registers_at_entry(program.block_threads());
     let own = roles.get(&scope).copied().unwrap_or(at_entry);
     // The other half is for addresses and for the values that are live around the copy.
     (i64::from(own) / 2).clamp(2 * VECTOR, MOST)

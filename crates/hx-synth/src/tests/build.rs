@@ -76,6 +76,7 @@ pub(super) fn tile_of(param: u32, offsets: [Expr; 2], extents: [i64; 2]) -> View
         pad: Constant::ZERO,
         ends: Vec::new(),
         picked: None,
+        cache: hx_target::Cache::default(),
     }
 }
 

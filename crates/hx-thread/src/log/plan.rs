@@ -11,7 +11,7 @@ use hx_index::{Cond, Expr, Symbol};
 
 use super::{
     Failed, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogKind, POSITION_BITS, Printed, RUN_BITS,
-    areas_word, assertion_word, record_bytes, sides_word,
+    areas_word, assertion_word, log_slices, record_bytes, sides_word, slice_bytes,
 };
 use crate::{Control, Drawn, Leaf, Stmt, ThreadProgram, assigned, visit_leaves};
 
@@ -32,6 +32,8 @@ pub struct LogPlan {
     head: u64,
     /// The area of block `i` is bytes `areas[i]..areas[i + 1]` of the buffer, for the first [`MOST_BLOCKS`] blocks.
     areas: Vec<u64>,
+    /// The slices of each area.
+    slices: u64,
 }
 
 impl LogPlan {
@@ -46,7 +48,8 @@ impl LogPlan {
         let unknown = wanted.iter().filter(|w| w.is_none()).count() as u64;
         let largest = program.log.iter().map(record_bytes).max().unwrap_or(0);
         let share = MOST_BYTES.saturating_sub(known) / unknown.max(1);
-        let share = (share.min(MOST_UNKNOWN) / LOG_WORD * LOG_WORD).max(largest);
+        let slices = log_slices(program);
+        let share = (share.min(MOST_UNKNOWN) / LOG_WORD * LOG_WORD).max(largest * slices);
         let (mut areas, mut at) = (Vec::new(), head);
         if prints {
             areas.push(at);
@@ -56,7 +59,7 @@ impl LogPlan {
             at += bytes.unwrap_or(share).min(left);
             areas.push(at);
         }
-        LogPlan { grid, head, areas }
+        LogPlan { grid, head, areas, slices }
     }
 
     /// Returns the size of the buffer in bytes.
@@ -81,6 +84,19 @@ impl LogPlan {
         at(block).zip(at(block + 1)).map_or(0..0, |(start, end)| start..end)
     }
 
+    /// Returns the range of bytes that a slice of the area of a block has.
+    pub fn slice(&self, block: u64, slice: u64) -> std::ops::Range<usize> {
+        let area = self.area(block);
+        let each = slice_bytes(area.len() as u64, self.slices) as usize;
+        let start = area.start + slice as usize * each;
+        if slice < self.slices { start..start + each } else { area.end..area.end }
+    }
+
+    /// Returns the number of slices of each area.
+    pub fn slices(&self) -> u64 {
+        self.slices
+    }
+
     /// Decodes the buffer that a kernel has written.
     pub fn read(&self, program: &ThreadProgram, buffer: &[u8]) -> LogContents {
         let mut contents = LogContents { dropped: get(buffer, LOG_DROPPED), ..LogContents::default() };
@@ -91,14 +107,16 @@ impl LogPlan {
             }
         }
         for block in 0..self.areas.len().saturating_sub(1) as u64 {
-            let area = buffer.get(self.area(block)).unwrap_or_default();
-            self.read_area(program, block, area, &mut contents.printed);
+            for slice in 0..self.slices {
+                let records = buffer.get(self.slice(block, slice)).unwrap_or_default();
+                self.read_slice(program, block, records, &mut contents.printed);
+            }
         }
         contents
     }
 
-    fn read_area(&self, program: &ThreadProgram, block: u64, mut area: &[u8], out: &mut Vec<Printed>) {
-        // An area ends at its last byte, or before a word that is zero.
+    fn read_slice(&self, program: &ThreadProgram, block: u64, mut area: &[u8], out: &mut Vec<Printed>) {
+        // The records end at the last byte of their slice, or before a word that is zero.
         while let Some(number) = get(area, 0).checked_sub(1) {
             let entry = number as usize;
             let Some(info) = program.log.get(entry) else { return };
@@ -279,7 +297,7 @@ impl DryRun<'_> {
             Control::For { body, .. } | Control::While { body, .. } | Control::Drawn(Drawn { body, .. }) => {
                 self.forget(body);
             }
-            // Roles run at the same time, so the order of their records is not known.
+            // Roles that print take equal slices of the area, whatever they print.
             Control::Roles(roles) => {
                 return roles.iter().all(|role| !prints(self.program, &role.body)).then_some(());
             }
@@ -307,7 +325,7 @@ impl DryRun<'_> {
 }
 
 /// Reports whether a body prints anything.
-fn prints(program: &ThreadProgram, body: &[Stmt]) -> bool {
+pub(super) fn prints(program: &ThreadProgram, body: &[Stmt]) -> bool {
     let mut prints = false;
     visit_leaves(body, &mut |leaf| {
         if let Leaf::Log(log) = leaf {

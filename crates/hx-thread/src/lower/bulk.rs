@@ -7,11 +7,11 @@
 //! wrap. (Triton's `ragged_tma` does the same.)
 
 use hx_index::Expr;
-use hx_target::SwizzleMode;
-use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, Solution, TileProgram, View};
+use hx_target::{Cache, SwizzleMode};
+use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, PrefetchChoice, Solution, TileProgram, View};
 
 use super::{LowerError, Lowering};
-use crate::{Address, Body, Bulk, BulkStore, Control, Leaf, Part, Stmt, TensorMap};
+use crate::{Address, Body, Bulk, BulkStore, Control, Fetched, Leaf, Part, Prefetch, Stmt, TensorMap};
 
 /// The bytes that the L2 cache fetches at once for a box. Other values were equally fast for products of matrices.
 const L2_BYTES: u32 = 128;
@@ -33,6 +33,14 @@ pub(super) fn maps(program: &TileProgram, solution: &Solution) -> Result<Vec<Ten
             && !choice.runs
         {
             let map = map(program, solution, op, choice)?;
+            if !out.contains(&map) {
+                out.push(map);
+            }
+        } else if let (OpKind::Prefetch { view }, Some(Choice::Prefetch(choice))) =
+            (&op.kind, solution.choices.get(&op.id))
+            && !choice.dims.is_empty()
+        {
+            let map = fetched_map(program, op, view, choice)?;
             if !out.contains(&map) {
                 out.push(map);
             }
@@ -58,21 +66,44 @@ fn map(
 ) -> Result<TensorMap, LowerError> {
     let error = |message: &str| LowerError { op: op.id, message: message.to_owned() };
     let [global, shared] = sides(op).ok_or_else(|| error("only copies have boxes"))?;
-    let (Base::Global(id), Base::Shared(tensor)) = (global.base, shared.base) else {
-        return Err(error("a box is in global and in shared memory"));
+    let Base::Shared(tensor) = shared.base else {
+        return Err(error("a box is copied to or from shared memory"));
     };
-    let param = program.tensor_param(id).ok_or_else(|| error("not a tensor"))?;
     let layout = solution.shared.get(&tensor).ok_or_else(|| error("no shared layout"))?;
-    let swizzle = SwizzleMode::of(layout.swizzle, param.dtype.bits());
+    let swizzle = SwizzleMode::of(layout.swizzle, program.tensor(tensor).dtype.bits());
+    let swizzle = swizzle.ok_or_else(|| error("no instruction has this swizzle"))?;
+    map_of_boxes(program, op, global, (&choice.dims, &choice.extents), swizzle)
+}
+
+/// Returns the map of a prefetch in boxes.
+fn fetched_map(
+    program: &TileProgram,
+    op: &Op,
+    view: &View,
+    choice: &PrefetchChoice,
+) -> Result<TensorMap, LowerError> {
+    map_of_boxes(program, op, view, (&choice.dims, &choice.extents), SwizzleMode::Plain)
+}
+
+/// Returns the map of boxes of a view, which have the extents along the dimensions of its tensor.
+fn map_of_boxes(
+    program: &TileProgram,
+    op: &Op,
+    global: &View,
+    (along, extents): (&[usize], &[u32]),
+    swizzle: SwizzleMode,
+) -> Result<TensorMap, LowerError> {
+    let error = |message: &str| LowerError { op: op.id, message: message.to_owned() };
+    let id = global.base.param().ok_or_else(|| error("a box is in global memory"))?;
+    let param = program.tensor_param(id).ok_or_else(|| error("not a tensor"))?;
     let bytes = i64::from(param.dtype.bits() / 8);
-    let mut dims: Vec<Expr> = choice.dims.iter().map(|dim| param.shape[*dim].clone()).collect();
-    let mut strides: Vec<Expr> =
-        choice.dims.iter().skip(1).map(|dim| param.stride[*dim].scale(bytes)).collect();
-    let mut extents = choice.extents.clone();
+    let mut dims: Vec<Expr> = along.iter().map(|dim| param.shape[*dim].clone()).collect();
+    let mut strides: Vec<Expr> = along.iter().skip(1).map(|dim| param.stride[*dim].scale(bytes)).collect();
+    let mut extents = extents.to_vec();
     let clipped =
         global.box_end(param, program.target.rows().map.dims, &program.facts).map_err(|why| error(&why))?;
     if let Some((dim, _)) = clipped {
-        let place = choice.dims.iter().position(|own| *own == dim);
+        let place = along.iter().position(|own| *own == dim);
         let place = place.ok_or_else(|| error("the boxes lack a dimension"))?;
         let (rows, stride) = (param.shape[dim].clone(), &param.stride[dim]);
         // An empty tensor has an empty map.
@@ -87,7 +118,7 @@ fn map(
         dims,
         strides,
         extents,
-        swizzle: swizzle.ok_or_else(|| error("no instruction has this swizzle"))?.in_map(),
+        swizzle: swizzle.in_map(),
         l2: L2_BYTES,
         ..TensorMap::plain(id.0, &param.name, param.dtype)
     })
@@ -113,51 +144,16 @@ impl Lowering<'_> {
         let elements: u32 = choice.extents.iter().product();
         let [global, shared] = sides(op).ok_or_else(|| self.error(op, "only copies have boxes"))?;
         let facts = self.facts_of(op);
-        let param = map.and(global.base.param()).and_then(|id| self.program.tensor_param(id));
-        let clipped = match param {
-            Some(param) => global
-                .box_end(param, self.program.target.rows().map.dims, &self.program.facts)
-                .map_err(|why| self.error(op, &why))?,
-            None => None,
-        };
-        // For each mode of the tile: how many boxes of the block there are along it, the extent of each, and the first of them.
-        let along = |dim: usize| choice.dims.iter().position(|own| *own == dim);
-        let mut steps = Vec::with_capacity(global.modes.len());
-        for (at, mode) in global.modes.iter().enumerate() {
-            let blocks = if choice.share == Some(at) { blocks } else { 1 };
-            let extent = along(mode.dim).and_then(|at| choice.extents.get(at)).map(|n| i64::from(*n));
-            let extent = extent.filter(|n| *n > 0 && mode.extent % (n * blocks) == 0);
-            let extent = extent.ok_or_else(|| self.error(op, "the boxes do not tile the copy"))?;
-            let first = if blocks > 1 { place.scale(mode.extent / blocks) } else { Expr::default() };
-            steps.push((mode.extent / extent / blocks, extent, first));
-        }
-        let count: i64 = steps.iter().map(|(boxes, ..)| boxes).product();
-        let mut out = Vec::with_capacity(count as usize);
-        for number in 0..count {
-            let mut rest = number;
-            let first: Vec<Expr> = steps
-                .iter()
-                .map(|(boxes, extent, first)| {
-                    let at = rest % boxes * extent;
-                    rest /= boxes;
-                    first.clone() + Expr::constant(at)
-                })
-                .collect();
-            let coordinate = |dim: usize| global.coordinate(dim, &first).simplify(facts);
+        let firsts =
+            self.firsts(op, global, (&choice.dims, &choice.extents), choice.share, (place, blocks))?;
+        let mut out = Vec::with_capacity(firsts.len());
+        for first in firsts {
             let part = match map {
                 Some(map) => {
-                    let mut coordinates: Vec<Expr> = choice.dims.iter().map(|dim| coordinate(*dim)).collect();
-                    if let Some((dim, end)) = &clipped {
-                        for (own, at) in
-                            choice.dims.iter().zip(&mut coordinates).filter(|(own, _)| *own == dim)
-                        {
-                            *at = (coordinate(*own) + Expr::constant(ROWS) - end.clone()).simplify(facts);
-                        }
-                        coordinates.extend([end.clone(), Expr::constant(ROWS)]);
-                    }
-                    Part::Box { map, coordinates }
+                    Part::Box { map, coordinates: self.coordinates(op, global, &choice.dims, &first)? }
                 }
                 None => {
+                    let coordinate = |dim: usize| global.coordinate(dim, &first).simplify(facts);
                     let at: Vec<Expr> = (0..global.offsets.len()).map(coordinate).collect();
                     Part::Run { first: self.address(op, global, &at, facts)?, elements }
                 }
@@ -171,6 +167,83 @@ impl Lowering<'_> {
         Ok(out)
     }
 
+    /// Returns the coordinates, in a view, of the first element of each of its boxes, which have these extents along these dimensions. Those
+    /// along the first mode of the view come fastest. `place` is the coordinate of the block among `blocks` that share the mode `share`.
+    fn firsts(
+        &self,
+        op: &Op,
+        global: &View,
+        (dims, extents): (&[usize], &[u32]),
+        share: Option<usize>,
+        (place, blocks): (&Expr, i64),
+    ) -> Result<Vec<Vec<Expr>>, LowerError> {
+        // For each mode of the tile: how many boxes of the block there are along it, the extent of each, and the first of them.
+        let along = |dim: usize| dims.iter().position(|own| *own == dim);
+        let mut steps = Vec::with_capacity(global.modes.len());
+        for (at, mode) in global.modes.iter().enumerate() {
+            let blocks = if share == Some(at) { blocks } else { 1 };
+            let extent = along(mode.dim).and_then(|at| extents.get(at)).map(|n| i64::from(*n));
+            let extent = extent.filter(|n| *n > 0 && mode.extent % (n * blocks) == 0);
+            let extent = extent.ok_or_else(|| self.error(op, "the boxes do not tile the copy"))?;
+            let first = if blocks > 1 { place.scale(mode.extent / blocks) } else { Expr::default() };
+            steps.push((mode.extent / extent / blocks, extent, first));
+        }
+        let count: i64 = steps.iter().map(|(boxes, ..)| boxes).product();
+        let first = |number: i64| {
+            let mut rest = number;
+            let at = |(boxes, extent, first): &(i64, i64, Expr)| {
+                let at = rest % boxes * extent;
+                rest /= boxes;
+                first.clone() + Expr::constant(at)
+            };
+            steps.iter().map(at).collect()
+        };
+        Ok((0..count).map(first).collect())
+    }
+
+    /// Returns the coordinates of a box in its map. `first` is its first element in the view.
+    fn coordinates(
+        &self,
+        op: &Op,
+        global: &View,
+        dims: &[usize],
+        first: &[Expr],
+    ) -> Result<Vec<Expr>, LowerError> {
+        let facts = self.facts_of(op);
+        let coordinate = |dim: usize| global.coordinate(dim, first).simplify(facts);
+        let param = global.base.param().and_then(|id| self.program.tensor_param(id));
+        let param = param.ok_or_else(|| self.error(op, "a box is of a tensor"))?;
+        let clipped = global
+            .box_end(param, self.program.target.rows().map.dims, &self.program.facts)
+            .map_err(|why| self.error(op, &why))?;
+        let mut coordinates: Vec<Expr> = dims.iter().map(|dim| coordinate(*dim)).collect();
+        if let Some((dim, end)) = &clipped {
+            for (own, at) in dims.iter().zip(&mut coordinates).filter(|(own, _)| *own == dim) {
+                *at = (coordinate(*own) + Expr::constant(ROWS) - end.clone()).simplify(facts);
+            }
+            coordinates.extend([end.clone(), Expr::constant(ROWS)]);
+        }
+        Ok(coordinates)
+    }
+
+    /// Lowers a prefetch: one thread fetches boxes, or all threads fetch lines.
+    pub(super) fn prefetch(&self, op: &Op, view: &View, choice: &PrefetchChoice) -> Result<Body, LowerError> {
+        if choice.dims.is_empty() {
+            return self.fetched_lines(op, view, choice);
+        }
+        let own = fetched_map(self.program, op, view, choice)?;
+        let map = self.maps.iter().position(|map| *map == own);
+        let map = map.ok_or_else(|| self.error(op, "the prefetch has no tensor map"))? as u32;
+        let boxes = (&choice.dims[..], &choice.extents[..]);
+        let firsts = self.firsts(op, view, boxes, None, (&Expr::default(), 1))?;
+        let fetch = |first: Vec<Expr>| {
+            let coordinates = self.coordinates(op, view, &choice.dims, &first)?;
+            let of = Fetched::Box { map, coordinates };
+            Ok(Stmt::Leaf(Leaf::Prefetch(Prefetch { row: choice.row, of })))
+        };
+        firsts.into_iter().map(fetch).collect()
+    }
+
     /// Lowers a copy whose boxes or runs signal the barrier of the stage that they fill.
     pub(super) fn load(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
         let barrier = self.stage_signalled(op)?;
@@ -178,17 +251,19 @@ impl Lowering<'_> {
             Some(_) => self.sharers(op)?,
             None => (Expr::default(), Vec::new()),
         };
+        let cache = sides(op).map_or(Cache::default(), |[global, _]| global.cache);
         let load = |Moved { part: from, address }: Moved| {
             let (row, barrier, blocks) = (choice.row, barrier.clone(), blocks.clone());
-            Stmt::Leaf(Leaf::Bulk(Bulk { row, from, address, barrier, blocks }))
+            Stmt::Leaf(Leaf::Bulk(Bulk { row, from, address, barrier, blocks, cache }))
         };
         let parts = self.parts(op, choice, (&place, blocks.len().max(1) as i64))?;
         Ok(parts.into_iter().map(load).collect())
     }
 
     pub(super) fn store(&self, op: &Op, choice: &BulkChoice) -> Result<Body, LowerError> {
+        let cache = sides(op).map_or(Cache::default(), |[global, _]| global.cache);
         let store = |Moved { part: to, address }: Moved| {
-            Stmt::Leaf(Leaf::BulkStore(BulkStore { row: choice.row, to, address }))
+            Stmt::Leaf(Leaf::BulkStore(BulkStore { row: choice.row, to, address, cache }))
         };
         let parts = self.parts(op, choice, (&Expr::default(), 1))?;
         let mut body: Body = parts.into_iter().map(store).collect();

@@ -109,6 +109,7 @@ impl Lowering<'_> {
             guard,
             pad: self.program.tensor(register).dtype.encode(memory.pad.value()),
             atomic: atomic_use(op, &beside),
+            cache: memory.cache,
         };
         // The first counter is innermost: this is the order of the values in registers.
         loops.reverse();
@@ -150,6 +151,7 @@ impl Lowering<'_> {
                 &facts,
             )),
             inside: self.in_bounds(src, &from, &facts),
+            cache: src.cache,
         };
         loops.reverse();
         body.extend(around(&loops, picked, Stmt::Leaf(Leaf::AsyncCopy(copy)), rolled));
@@ -201,7 +203,7 @@ impl Lowering<'_> {
 
     /// Returns the condition under which an element lies within the bounds of a global tensor and before the ends of the
     /// view, without comparisons that the facts prove. The elements of one access lie inside together or not at all.
-    fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
+    pub(super) fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
         let Base::Global(param) = view.base else { return Cond::True };
         let Some(param) = self.program.tensor_param(param) else { return Cond::True };
         let below =

@@ -9,6 +9,7 @@ mod counter;
 mod elementwise;
 mod fences;
 mod layout;
+mod lines;
 mod log;
 mod picked;
 mod pipe;
@@ -398,6 +399,7 @@ impl<'p> Lowering<'p> {
             }
             (OpKind::CopyAsync { .. }, Some(Choice::Bulk(choice))) => self.load(op, choice),
             (OpKind::Store { .. }, Some(Choice::Bulk(choice))) => self.store(op, choice),
+            (OpKind::Prefetch { view }, Some(Choice::Prefetch(choice))) => self.prefetch(op, view, choice),
             (OpKind::Map(map), Some(Choice::Map(choice))) => self.map(op, map, choice),
             (OpKind::Reduce { dst, src, axis, operator }, Some(Choice::Reduce(choice))) => {
                 self.reduce(op, [*dst, *src], *axis, *operator, choice)
@@ -434,6 +436,7 @@ impl<'p> Lowering<'p> {
                 | OpKind::Cast { .. }
                 | OpKind::CopyAsync { .. }
                 | OpKind::Store { .. }
+                | OpKind::Prefetch { .. }
                 | OpKind::Map(_)
                 | OpKind::Rearrange { .. }
                 | OpKind::Reduce { .. }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_target::{CopyRow, ExchangeRow, Reach, Row, Space};
+use hx_target::{Cache, CopyRow, ExchangeRow, Reach, Row, Space};
 use hx_tile::{Across, Op, ReduceChoice, Scalar, TensorId, TileMode, index, tile_modes};
 
 use super::elementwise::element;
@@ -165,6 +165,7 @@ impl Lowering<'_> {
                 guard,
                 pad: 0,
                 atomic: None,
+                cache: Cache::default(),
             }))
         };
         let store = transfer(self.single(r.op, r.dtype, false)?, own.clone(), part, writes);

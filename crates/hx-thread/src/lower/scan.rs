@@ -9,7 +9,7 @@
 
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_target::Reach;
+use hx_target::{Cache, Reach};
 use hx_tile::{Choice, Op, Scalar, ScanChoice, ScanLevel, TensorId, tile_modes};
 
 use super::copy::lowest_of_replicas;
@@ -512,7 +512,15 @@ impl Lowering<'_> {
             let address = Address { memory: Memory::Shared(meeting.buffers[i]), offset };
             let row = self.single(s.op, s.dtypes[i], load)?;
             let (registers, guard) = (registers.clone(), guard.clone());
-            Ok(Stmt::Leaf(Leaf::Transfer(Transfer { row, registers, address, guard, pad: 0, atomic: None })))
+            Ok(Stmt::Leaf(Leaf::Transfer(Transfer {
+                row,
+                registers,
+                address,
+                guard,
+                pad: 0,
+                atomic: None,
+                cache: Cache::default(),
+            })))
         };
         registers.iter().enumerate().map(transfer).collect()
     }

@@ -3,6 +3,7 @@
 
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
+use hx_target::Cache;
 use hx_tile::{Op, Scalar, SliceChoice, TensorId, View, tile_modes};
 
 use super::copy::{in_tile, lowest_of_replicas};
@@ -117,6 +118,7 @@ impl Lowering<'_> {
             guard: lowest_of_replicas(&threads, self.facts_of(op)).and(inside),
             pad: 0,
             atomic: None,
+            cache: Cache::default(),
         }));
         let mut body = vec![Stmt::Leaf(Leaf::Barrier)];
         body.extend(walk.setup);
@@ -151,6 +153,7 @@ impl Lowering<'_> {
                 .and(in_part.clone()),
             pad: 0,
             atomic: None,
+            cache: Cache::default(),
         }));
         let input = |index: u32| Scalar::Input { index, dtype };
         let value = match truth(&in_part) {
@@ -211,6 +214,7 @@ impl Lowering<'_> {
             guard,
             pad: 0,
             atomic: None,
+            cache: Cache::default(),
         }));
         let mut body = vec![Stmt::Leaf(Leaf::Barrier)];
         body.extend(walk.setup);
@@ -239,6 +243,7 @@ impl Lowering<'_> {
             guard: in_tile(shape, &walk.at, &held.tile, &walk.facts),
             pad: 0,
             atomic: None,
+            cache: Cache::default(),
         }));
         let mut body = walk.setup;
         body.extend(unrolled(&walk.loops, vec![load]));

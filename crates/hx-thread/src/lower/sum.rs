@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use hx_dtype::Operator;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_target::{CopyRow, Row, Space};
+use hx_target::{Cache, CopyRow, Row, Space};
 use hx_tile::{
     BARRIER_BYTES, COUNTER_BYTES, Op, Origin, SUM_CHUNK, Scalar, ScopeId, Solution, Sums, TensorId,
     TileProgram,
@@ -290,6 +290,7 @@ impl Lowering<'_> {
                     guard: Cond::True,
                     pad: 0,
                     atomic: None,
+                    cache: Cache::default(),
                 }))
             };
             // Without a block before it, or with one, the target needs no separate partial sum: the sum of two blocks is the

@@ -46,7 +46,8 @@ pub(super) fn of(program: &TileProgram, solution: &Solution, op: OpId) -> Tempor
             | Choice::Reduce(_)
             | Choice::Rearrange(_)
             | Choice::Slice(_)
-            | Choice::Bulk(_),
+            | Choice::Bulk(_)
+            | Choice::Prefetch(_),
             _,
         ) => Temporaries::default(),
     }

@@ -52,6 +52,7 @@ fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
             pad: Constant::ZERO,
             ends: Vec::new(),
             picked: None,
+            cache: hx_target::Cache::default(),
         }
     };
     let own = |tensor: u32, extent: i64| View::whole(Base::Register(TensorId(tensor)), &[1, extent]);

@@ -119,6 +119,11 @@ pub(super) fn is_in_boxes(solution: &Solution, op: OpId) -> bool {
     matches!(solution.choices.get(&op), Some(Choice::Bulk(_)))
 }
 
+/// Reports whether one thread makes a prefetch, in boxes.
+fn is_fetched_in_boxes(solution: &Solution, op: &Op) -> bool {
+    matches!(solution.choices.get(&op.id), Some(Choice::Prefetch(choice)) if !choice.dims.is_empty())
+}
+
 /// Reports whether all warps of a scope arrive at each stage of a pipeline that it fills: threads copy into the stages or publish
 /// them, of this scope or of one that fills stages in turns with it.
 fn threads_fill(program: &TileProgram, solution: &Solution, pipe: PipeId, scope: ScopeId) -> bool {
@@ -140,6 +145,7 @@ fn only_copies(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bo
                 let fills = |pipe: PipeId| !threads_fill(program, solution, pipe, op.scope);
                 matches!(op.kind, OpKind::CopyAsync { signal: Some(pipe), .. } if fills(pipe))
                     || matches!(&op.kind, OpKind::Sync(sync) if !matches!(sync, SyncOp::Publish { .. }))
+                    || is_fetched_in_boxes(solution, op)
             }
             TileStmt::Leaf(TileLeaf::LoadScalar { src, .. }) => match src.base {
                 Base::Global(param) => program.tensor_param(param).is_some_and(|param| !param.mutable),

@@ -61,6 +61,7 @@ const PUNCTUATION: &[(&str, &str)] = &[
 /// Contextual keywords: words that are keywords in one place each, and names elsewhere.
 const CONTEXTUAL: &[&str] = &[
     "baseline",
+    "blocks_per_sm",
     "bytes",
     "cluster",
     "consumer",

@@ -3,7 +3,7 @@
 
 local M = {}
 
-local CLAUSES = { where = true, tune = true, grid = true, threads = true, cluster = true }
+local CLAUSES = { where = true, tune = true, grid = true, threads = true, cluster = true, blocks_per_sm = true }
 
 --- The code of a line: no strings, no comment behind it.
 ---@param line string

@@ -42,7 +42,7 @@
 ; Keywords
 
 [ "let" "main" "test" "bench" "warp_groups" "measure" "baseline" "flops" "bytes" ] @keyword
-[ "grid" "threads" "cluster" "where" "tune" "step" "forall" "registers" "pipelined" "producer" "consumer" "each" ] @keyword
+[ "grid" "threads" "cluster" "blocks_per_sm" "where" "tune" "step" "forall" "registers" "pipelined" "producer" "consumer" "each" ] @keyword
 [ "fn" "kernel" ] @keyword.function
 [ "const" "mut" ] @keyword.storage.modifier
 (memory_space) @keyword.storage.modifier
