@@ -240,7 +240,7 @@ module.exports = grammar({
         field('name', $._name),
         optional($.generic_param_list),
         field('parameters', $.param_list),
-        optional($._clauses_31),
+        optional($._clauses_63),
         field('body', $.block),
       ),
     ...kernelClauses(),

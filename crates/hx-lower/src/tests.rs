@@ -2,6 +2,7 @@
 
 mod bits;
 mod bounds;
+mod cache;
 mod counters;
 mod debug;
 mod errors;

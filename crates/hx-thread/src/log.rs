@@ -25,11 +25,9 @@ mod plan;
 mod tests;
 
 use hx_dtype::DType;
-use hx_tile::{OpId, Origin, ScopeId};
+use hx_tile::{OpId, Origin};
 
-use crate::ThreadProgram;
-
-pub use plan::LogPlan;
+pub use plan::{LogPlan, log_slice, log_slices};
 
 /// The word with the number of blocks that have an area.
 pub const LOG_BLOCKS: usize = 0;
@@ -117,21 +115,6 @@ pub fn sides_word(log: &[LogEntry], entry: usize) -> usize {
 /// Returns the index of the word at which the table of areas begins.
 pub fn areas_word(log: &[LogEntry]) -> usize {
     sides_word(log, log.len())
-}
-
-/// Returns the number of slices of each area: 1 unless a role prints.
-pub fn log_slices(program: &ThreadProgram) -> u64 {
-    let roles = program.roles();
-    if roles.iter().all(|role| !plan::prints(program, &role.body)) {
-        return 1;
-    }
-    1 + roles.iter().map(|role| u64::from(program.scope(role.scope).groups)).sum::<u64>()
-}
-
-/// Returns the number of the slice of the first group of a role.
-pub fn log_slice(program: &ThreadProgram, scope: ScopeId) -> u64 {
-    let before = program.roles().iter().take_while(|role| role.scope != scope);
-    1 + before.map(|role| u64::from(program.scope(role.scope).groups)).sum::<u64>()
 }
 
 /// Returns the bytes of each of `slices` slices of an area of so many bytes.

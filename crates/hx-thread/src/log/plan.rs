@@ -8,10 +8,11 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use hx_index::{Cond, Expr, Symbol};
+use hx_tile::ScopeId;
 
 use super::{
     Failed, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogKind, POSITION_BITS, Printed, RUN_BITS,
-    areas_word, assertion_word, log_slices, record_bytes, sides_word, slice_bytes,
+    areas_word, assertion_word, record_bytes, sides_word, slice_bytes,
 };
 use crate::{Control, Drawn, Leaf, Stmt, ThreadProgram, assigned, visit_leaves};
 
@@ -166,6 +167,21 @@ impl LogPlan {
         let [x, y, _] = self.grid.map(|extent| extent.max(1));
         [number % x, number / x % y, number / x / y].map(|i| i as u32)
     }
+}
+
+/// Returns the number of slices of each area: 1 unless a role prints.
+pub fn log_slices(program: &ThreadProgram) -> u64 {
+    let roles = program.roles();
+    if roles.iter().all(|role| !prints(program, &role.body)) {
+        return 1;
+    }
+    1 + roles.iter().map(|role| u64::from(program.scope(role.scope).groups)).sum::<u64>()
+}
+
+/// Returns the number of the slice of the first group of a role.
+pub fn log_slice(program: &ThreadProgram, scope: ScopeId) -> u64 {
+    let before = program.roles().iter().take_while(|role| role.scope != scope);
+    1 + before.map(|role| u64::from(program.scope(role.scope).groups)).sum::<u64>()
 }
 
 /// Returns word number `word` of a buffer; 0 past its end.
@@ -325,7 +341,7 @@ impl DryRun<'_> {
 }
 
 /// Reports whether a body prints anything.
-pub(super) fn prints(program: &ThreadProgram, body: &[Stmt]) -> bool {
+fn prints(program: &ThreadProgram, body: &[Stmt]) -> bool {
     let mut prints = false;
     visit_leaves(body, &mut |leaf| {
         if let Leaf::Log(log) = leaf {
