@@ -5,7 +5,7 @@
 use std::math::LOG2E;
 
 /// delta = the sum over D of o · go, for each row.
-kernel row_dots<D = 64, BM = 64, T: type = f16>(o: T[b, h, s, D], go: T[b, h, s, D], delta: mut f32[b, h, s])
+kernel row_dots<D = 64, BM = 32, T: type = f16>(o: T[b, h, s, D], go: T[b, h, s, D], delta: mut f32[b, h, s])
     grid [cdiv(s, BM), h, b]
     threads 128
 {

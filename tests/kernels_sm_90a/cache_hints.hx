@@ -38,28 +38,28 @@ test "boxes" for (m, n) in [(64, 64), (100, 132), (7, 8)] {
     assert(uses("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.L2::cache_hint"));
 }
 
-/// Both blocks of a cluster read the same tile of b.
-kernel shared_tile<BM = 64, BN = 64>(a: f16[m, n], b: f16[n], c: mut f16[m, n])
+/// Both blocks of a cluster read the same rows of b.
+kernel shared_tile<BM = 64, BN = 64>(a: f16[m, n], b: f16[16, n], c: mut f16[m, n])
     where n <= 64
     grid [cdiv(m, BM)]
     cluster [2]
     threads 128
 {
-    let s = shared_tensor(f16, [BN]);
+    let s = shared_tensor(f16, [16, BN]);
     let pipe = pipeline(1);
     pipe.acquire();
-    copy_async(tile(b, [BN])[.., 0], s, signal: pipe, multicast: 0, l2: "evict_last");
+    copy_async(tile(b, [16, BN])[.., .., 0, 0], s, signal: pipe, multicast: 0, l2: "evict_last");
     pipe.wait();
     let t = load(tile(a, [BM, BN])[.., .., block_idx, 0], l1: "no_allocate");
-    copy(t + load(s)[new, ..], tile(c, [BM, BN])[.., .., block_idx, 0]);
+    copy(t + load(s[5, ..])[new, ..], tile(c, [BM, BN])[.., .., block_idx, 0]);
     pipe.release();
 }
 
 test "boxes for a cluster" {
-    let (a, b) = (randn(f16, [256, 64], seed: 1), randn(f16, [64], seed: 2));
+    let (a, b) = (randn(f16, [256, 64], seed: 1), randn(f16, [16, 64], seed: 2));
     let c = empty(f16, [256, 64]);
     shared_tile(a, b, c);
-    assert_eq(c, cast(a + b[new, ..], f16));
+    assert_eq(c, cast(a + b[5][new, ..], f16));
     assert(uses("tma.load.multicast"));
 }
 

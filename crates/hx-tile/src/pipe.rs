@@ -60,15 +60,15 @@ impl TileProgram {
         self.ops(1.0).into_iter().filter(|(op, _)| acquires(op)).map(|(op, _)| op.scope).collect()
     }
 
-    /// Returns the number of groups and other scopes that fill each stage of a pipeline together. If those that acquire stages skip
-    /// others, each stage is filled by 1 of them.
+    /// Returns the number of groups and other scopes that fill each stage of a pipeline together. If one that acquires stages skips others,
+    /// or acquires under a condition, which the number of its group may decide, each stage is filled by 1 of them.
     pub fn fillers_of_stage(&self, pipe: PipeId) -> u32 {
         let fillers = self.fillers(pipe);
         let skips = |op: &Op| {
             matches!(op.kind, OpKind::Sync(SyncOp::Skip { pipe: of, .. }) if of == pipe)
                 && fillers.contains(&op.scope)
         };
-        match self.ops(1.0).into_iter().any(|(op, _)| skips(op)) {
+        match self.ops(1.0).into_iter().any(|(op, _)| skips(op)) || acquires_in_branch(&self.body, pipe) {
             true => 1,
             false => fillers.iter().map(|scope| self.scope(*scope).groups).sum::<u32>().max(1),
         }
@@ -150,6 +150,15 @@ impl TileProgram {
     pub fn blocks_along(&self, axis: u8) -> u32 {
         self.cluster.get(usize::from(axis)).copied().unwrap_or(1)
     }
+}
+
+/// Reports whether a stage of a pipeline is acquired under a condition.
+fn acquires_in_branch(body: &[Stmt], pipe: PipeId) -> bool {
+    let acquires = |op: &Op| matches!(op.kind, OpKind::Sync(SyncOp::Acquire { pipe: of, .. }) if of == pipe);
+    body.iter().any(|stmt| match stmt {
+        Stmt::Control(Control::If { .. }) => stmt.ops().into_iter().any(acquires),
+        _ => stmt.bodies().any(|body| acquires_in_branch(body, pipe)),
+    })
 }
 
 /// Counts of held stages saturate at this number: 3 means 3 stages or more.

@@ -1,4 +1,4 @@
-// planted: HX0620 in test
+// planted: HX0404 in check
 // Only the blocks of even heads copy keys, as if the others got them by the multicast without a copy of their own. Shows on every
 // launch: every block has to bring its part of each shared tile, so the stages never fill and all consumers wait for ever.
 /// Scores of `H` heads against one head of keys: s[h] = q[h] · kᵀ. The blocks of a cluster have a head each, and share every tile of keys.

@@ -190,7 +190,8 @@ impl Plan {
             Out::Copied => (Lines::default(), format!("copy({value}, {target});").into()),
             Out::Added => (Lines::default(), format!("atomic_add({target}, {value});").into()),
             Out::Boxes | Out::BoxesAdded => {
-                let add = if out == Out::BoxesAdded { ", add: true" } else { "" };
+                // A sum may go through registers, and then takes no hint.
+                let (add, hints) = if out == Out::BoxesAdded { (", add: true", "") } else { ("", hints) };
                 (
                     format!("let o = shared_tensor({dtype}, [{rows}, {columns}]);").into(),
                     format!(

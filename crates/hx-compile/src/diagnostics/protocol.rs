@@ -54,8 +54,8 @@ impl Teller<'_> {
                     format!("two roles or groups fill the same stage of `{pipe}`, which they take in turns");
                 let found = self.at(&codes::WRONG_PHASE, *acquire, message);
                 self.also(found, *other, "the stage is also acquired here")
-                    .note(format!("some of them skip stages of `{pipe}`, so each stage belongs to one of them"))
-                    .help("leave the stages of others to them with `skip`; without any `skip`, all fill each stage together")
+                    .note(format!("one of them skips stages of `{pipe}`, or acquires under a condition, so each stage belongs to one of them"))
+                    .help("leave the stages of others to them with `skip`; without any `skip` and condition, all fill each stage together")
             }
             Kind::Repassed { pass, turns } => {
                 let turns = self.turns(*turns);
