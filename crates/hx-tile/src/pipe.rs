@@ -155,9 +155,10 @@ impl TileProgram {
 /// Reports whether a stage of a pipeline is acquired under a condition.
 fn acquires_in_branch(body: &[Stmt], pipe: PipeId) -> bool {
     let acquires = |op: &Op| matches!(op.kind, OpKind::Sync(SyncOp::Acquire { pipe: of, .. }) if of == pipe);
-    body.iter().any(|stmt| match stmt {
-        Stmt::Control(Control::If { .. }) => stmt.ops().into_iter().any(acquires),
-        _ => stmt.bodies().any(|body| acquires_in_branch(body, pipe)),
+    body.iter().any(|stmt| {
+        let is_branch = matches!(stmt, Stmt::Control(Control::If { .. }));
+        (is_branch && stmt.ops().into_iter().any(acquires))
+            || stmt.bodies().any(|body| acquires_in_branch(body, pipe))
     })
 }
 

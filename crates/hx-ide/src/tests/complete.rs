@@ -282,11 +282,11 @@ fn types_attributes_and_items() {
         "kernel k(a: f16[m])\n    $0\n{ }\n",
         4,
         expect![[r#"
-        a | a: f16[m]
-        cluster | 
-        grid | 
-        m | dimension
-    "#]],
+            a | a: f16[m]
+            blocks_per_sm | 
+            cluster | 
+            grid | 
+        "#]],
     );
 }
 
@@ -366,8 +366,8 @@ fn signatures_after_positional_arguments() {
         "let s = tile(a, [8, 8], $0",
     ];
     expect![[r#"
-        copy(a, a, $0 copy(src, dst) none
-        copy(a, a, $0) copy(src, dst) none
+        copy(a, a, $0 copy(src, dst, l1: …, l2: …) l1: …
+        copy(a, a, $0) copy(src, dst, l1: …, l2: …) l1: …
         gemm(a, a, $0 gemm(c, a, b, warps: …) b
         gemm(a, a, a, $0 gemm(c, a, b, warps: …) warps: …
         gemm(a, a, a, $0) gemm(c, a, b, warps: …) warps: …
@@ -388,9 +388,9 @@ fn signatures_follow_the_arguments() {
     check_signature(
         &format!("{HEAD}    copy(a, $0\n}}\n"),
         expect![[r#"
-        copy(src, dst)
-        dst
-        Moves a tile between any two memories."#]],
+            copy(src, dst, l1: …, l2: …)
+            dst
+            Moves a tile between any two memories. `l1:` and `l2:` are hints for the caches of global memory."#]],
     );
     check_signature(
         &format!("{HEAD}    gemm(a, a, a, warps: $0[1, 2]);\n}}\n"),

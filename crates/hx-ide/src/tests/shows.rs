@@ -174,10 +174,10 @@ fn an_operation() {
         expect![[r#"
             k.hx:24:5 copy
             ```hx
-            copy(src, dst)
+            copy(src, dst, l1: …, l2: …)
             ```
 
-            Moves a tile between any two memories.
+            Moves a tile between any two memories. `l1:` and `l2:` are hints for the caches of global memory.
 
             *in `kernel` and `fn`*
 
