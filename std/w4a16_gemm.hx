@@ -10,6 +10,7 @@
 /// cost model.
 #[family(
     w4a16_gemm<BM = 32, BN = 64, C = 1, STAGES = 8>,
+    w4a16_gemm<BM = 64, BN = 64, C = 1, STAGES = 8>,
     w4a16_gemm<BM = 64, BN = 128, C = 2, STAGES = 4>,
     w4a16_gemm<BM = 128, BN = 128, C = 2, STAGES = 4>,
     w4a16_gemm<BM = 256, BN = 128, C = 2, STAGES = 3>,
@@ -20,7 +21,7 @@ kernel w4a16_gemm<BM = 128, BN = 128, G = 128, C = 2, STAGES = 4, T: type = f16,
     scale: T[g, n],
     y: mut T[m, n],
 )
-    where k % G == 0, G % 64 == 0, BN % (64 * C) == 0, g == k / G
+    where k % 128 == 0, k % G == 0, G % 64 == 0, BN % (64 * C) == 0, g == k / G
     grid [cdiv(n, BN), cdiv(m, BM)]
 {
     let [bn, bm] = block_idx;
@@ -37,15 +38,24 @@ kernel w4a16_gemm<BM = 128, BN = 128, G = 128, C = 2, STAGES = 4, T: type = f16,
                 copy_async(tile(scale, [1, BN])[0, .., i * 64 / G, bn], ss[.., s], signal: full);
             }
         }
+        // The weights of a step are widened while the product of the step before runs.
         consumer C {
             let acc = register_tensor(f32, [BN, BM]);
             fill(acc, 0.0);
-            for _i in 0..k / 64 {
+            for _i in 0..k / 128 {
                 let s = full.wait();
-                let weights = cast(load(sw[.., .., s]), T) * load(ss[.., s])[.., new];
-                gemm(acc, weights, sx[.., .., s]);
-                full.release();
+                let one = cast(load(sw[.., .., s]), T) * load(ss[.., s])[.., new];
+                gemm_wait(0);
+                full.release_previous();
+                gemm_async(acc, one, sx[.., .., s]);
+                let t = full.wait();
+                let other = cast(load(sw[.., .., t]), T) * load(ss[.., t])[.., new];
+                gemm_wait(0);
+                full.release_previous();
+                gemm_async(acc, other, sx[.., .., t]);
             }
+            gemm_wait(0);
+            full.release();
             copy(permute(cast(acc, T), [1, 0]), tile(y, [BM, BN])[.., .., bm, bn]);
         }
     }

@@ -326,8 +326,7 @@ impl Check<'_> {
         if let Some(before) = before {
             let message = format!("the stage of `{name}` that is acquired last is published twice");
             let first = self.origins.get(before).place.clone();
-            let help =
-                format!("publish a stage once, after the last write to it; or acquire the next one before");
+            let help = "publish a stage once, after the last write to it; or acquire the next one before";
             self.report(&codes::CONDITIONAL_SIGNAL, op.origin, message, |error| {
                 error
                     .also(acquired, "the stage is acquired here")
