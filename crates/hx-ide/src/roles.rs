@@ -6,7 +6,7 @@ use hx_hir::{Item, file_items, item_range};
 use hx_syntax::ast::{AstNode, WarpRole};
 use hx_syntax::{SyntaxKind, SyntaxToken};
 use hx_thread::{BarrierKind, Leaf, ThreadProgram, visit_leaves};
-use hx_tile::{Choice, CounterId, OpKind, PipeId, ScopeId, resources_text, role_text};
+use hx_tile::{Choice, CounterId, Op, OpKind, PipeId, ScopeId, SyncOp, resources_text, role_text};
 
 use crate::Shown;
 use crate::solved::Solved;
@@ -47,8 +47,8 @@ pub(crate) fn role(db: &dyn Db, file: SourceFile, token: &SyntaxToken, shown: &S
     Some(text)
 }
 
-/// Describes the pipeline that a local of a kernel names: its stages, the copies that fill a stage, and the arrivals that
-/// free it. `None` if the local names no pipeline.
+/// Describes the pipeline that a local of a kernel names: its stages, the copies that fill a stage, the scopes that publish it, and the
+/// arrivals that free it. `None` if the local names no pipeline.
 pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
     let program = &solved.lowered.program;
     let number = program.pipes.iter().position(|pipe| pipe.name == name)?;
@@ -70,6 +70,13 @@ pub(crate) fn pipeline(solved: &Solved<'_>, name: &str) -> Option<String> {
     let bytes = bytes.map_or_else(String::new, |bytes| format!("{bytes} B by "));
     if !rows.is_empty() {
         text.push_str(&format!(" · filled with {bytes}{rows}"));
+    }
+    let publishes = |op: &&Op| matches!(op.kind, OpKind::Sync(SyncOp::Publish { pipe }) if pipe == id);
+    let mut writers: Vec<ScopeId> = solved.ops().into_iter().filter(publishes).map(|op| op.scope).collect();
+    writers.dedup();
+    if !writers.is_empty() {
+        let writers: Vec<String> = writers.iter().map(|id| format!("the {}", program.scope(*id))).collect();
+        text.push_str(&format!(" · published by {}", writers.join(" and ")));
     }
     let empty = threads.barriers.iter().find(|b| b.pipe == name && b.kind == BarrierKind::Empty);
     if let Some(empty) = empty {

@@ -86,6 +86,43 @@ fn roles_tell_their_threads_and_registers() {
 }
 
 #[test]
+fn a_pipeline_tells_who_publishes_its_stages() {
+    let text = "kernel k(x: f32[m], y: mut f32[m]) grid [1] {
+    let s = shared_tensor(f32, [128, 2]);
+    let ri$0ng = pipeline(2);
+    warp_groups {
+        producer {
+            for i in 0..cdiv(m, 128) {
+                let v = load(tile(x, [128])[.., i]);
+                let t = ring.acquire();
+                copy(v + v, s[.., t]);
+                ring.publish();
+            }
+        }
+        consumer {
+            for i in 0..cdiv(m, 128) {
+                let t = ring.wait();
+                copy(load(s[.., t]), tile(y, [128])[.., i]);
+                ring.release();
+            }
+        }
+    }
+}
+";
+    check_hover(
+        text,
+        expect![[r#"
+        k.hx:3:9 ring
+        ```hx
+        let ring: pipeline
+        ```
+
+        2 stages · published by the role of threads 0..128 · free after 4 arrivals
+    "#]],
+    );
+}
+
+#[test]
 fn a_pipeline_tells_its_stages() {
     check_hover(
         &ROLES.replace("let pipe =", "let pi$0pe ="),

@@ -121,7 +121,7 @@ fn a_rule_keeps_an_instruction_from_a_product() {
         "transposed",
         expect![[r#"
         exit 0
-        #7 gemm_async(acc, sa_tile, sb_tile): mma.m16n8k32.f32.f8e4m3, 1×8 across the role, 8×2×2 each  at k.hx:23:17
+        #7 gemm_async(acc, sa_tile, sb_tile): mma.m16n8k32.f32.f8e4m3, 2×4 across the role, 4×4×2 each  at k.hx:23:17
           not `wgmma.m64n128k32.f32.f8e4m3`: f8e4m3 `sb` is contiguous along N, and it reads f8e4m3 along K
             it is filled by a copy of 4 neighbours or more: #2 copy_async(b[ki * 64 + 0..64, block_idx.y * 128 + 0..128], sb[0..64, 0..128, s], signal: pipe): tma.load in boxes of 128×64  at k.hx:15:17
         --
