@@ -69,8 +69,7 @@ fn runs(entry: usize) -> String {
 impl Emitter<'_> {
     /// Returns the declarations at the beginning of a role's body: the slice of the executing group, if a role prints.
     pub(crate) fn slice_of_role(&self, scope: ScopeId, group: &str) -> Vec<String> {
-        let log = &self.program.log;
-        if log_slices(self.program) == 1 || log.iter().all(|e| e.kind != LogKind::Print) {
+        if log_slices(self.program) == 1 {
             return Vec::new();
         }
         let first = log_slice(self.program, scope);

@@ -374,14 +374,13 @@ impl Check<'_> {
             };
             let Some(other) = stages.iter().find(differs).filter(|_| self.whole) else { continue };
             let name = &self.program.pipe(pipe).name;
-            let what = if other.published.is_none() { "published" } else { "filled by copies" };
-            let (yes, no) = if other.published.is_none() || published.signalled {
-                ("is", "is not")
-            } else {
-                ("is not", "is")
+            let differs = match (other.published, published.signalled) {
+                (None, _) => "is not published, and another one is",
+                (Some(_), true) => "is filled by no copies, and another one is",
+                (Some(_), false) => "is also filled by copies, and another one is not",
             };
             let message = format!(
-                "the stage of `{name}` acquired here {no} {what} and another one {yes}, so the number of arrivals at a stage is not constant"
+                "the stage of `{name}` acquired here {differs}, so the number of arrivals at a stage is not constant"
             );
             let help = format!(
                 "fill each stage of `{name}` in the same way; another pipeline may be filled in another way"

@@ -17,7 +17,7 @@ pub(crate) struct BlockLog {
     dropped: u64,
     /// Position in [`Code::log`](crate::code::Code::log) → count.
     tallies: Vec<Tally>,
-    /// How often an agent has executed an assertion.
+    /// The number of executions of each assertion by each agent: (agent, position in [`Code::log`](crate::code::Code::log)) → count.
     runs: BTreeMap<(usize, usize), u32>,
 }
 

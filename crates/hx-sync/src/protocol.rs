@@ -115,12 +115,24 @@ pub(crate) fn ordered(
     pairs: &BTreeSet<(OpId, OpId)>,
     poll: &dyn Fn(),
 ) -> BTreeSet<(OpId, OpId)> {
+    match translate(tile).filter(|_| !pairs.is_empty()) {
+        Some((protocol, launchable)) => ordered_in(&protocol, &launchable, pairs, poll),
+        None => BTreeSet::new(),
+    }
+}
+
+/// As [`ordered`], for a protocol.
+fn ordered_in(
+    protocol: &Protocol,
+    launchable: &Launchable,
+    pairs: &BTreeSet<(OpId, OpId)>,
+    poll: &dyn Fn(),
+) -> BTreeSet<(OpId, OpId)> {
     let (mut met, mut unordered) = (BTreeSet::new(), BTreeSet::new());
-    let Some((protocol, launchable)) = translate(tile).filter(|_| !pairs.is_empty()) else { return met };
-    for launch in followed(&protocol, &launchable, poll).1 {
+    for launch in followed(protocol, launchable, poll).1 {
         poll();
-        let Ok(scripts) = script::scripts(&protocol, &launch, &mut |_| {}) else { continue };
-        machine::order(&protocol, &scripts, pairs, [&mut met, &mut unordered]);
+        let Ok(scripts) = script::scripts(protocol, &launch, &mut |_| {}) else { continue };
+        machine::order(protocol, &scripts, pairs, [&mut met, &mut unordered]);
     }
     &met - &unordered
 }

@@ -6,7 +6,7 @@ use crate::Limits;
 const ENOUGH: u32 = 240;
 
 /// The least registers of a thread of a producer whose threads make the copies: it holds their addresses. With the 24 of a producer that
-/// uses the copy unit, copies of 16 bytes spill.
+/// uses the copy unit, a product with rows of 72 bytes spilled 32 bytes.
 const COPYING: u32 = 40;
 
 /// The facts about a role by which it gets a share of the registers.

@@ -75,12 +75,16 @@ impl Accesses {
         conflicts
     }
 
-    /// Returns the earlier writes by threads of the scope of an access that meet the access.
-    pub(crate) fn by_threads<'a>(&'a self, new: &'a Access) -> impl Iterator<Item = &'a Access> {
+    /// Returns the earlier accesses by threads of the scope of `new` to the same elements, if one of the two is a write.
+    pub(crate) fn of_scope<'a>(&'a self, new: &'a Access) -> impl Iterator<Item = &'a Access> {
         let all = self.0.get(&new.span.tensor).into_iter().flatten();
-        all.filter(|old| {
-            old.team == new.team && old.write && old.by == By::Threads && old.span.overlaps(&new.span)
-        })
+        let meets = |old: &&Access| {
+            old.team == new.team
+                && old.by == By::Threads
+                && (old.write || new.write)
+                && old.span.overlaps(&new.span)
+        };
+        all.filter(meets)
     }
 
     /// Returns the stages that the part `span` of a tensor holds now, as pipe and number of the stage.

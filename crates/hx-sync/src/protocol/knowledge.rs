@@ -20,6 +20,14 @@ impl Knowledge {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
     }
 
+    /// Adds knowledge to that which arrived before; `None` if none did.
+    pub(crate) fn add_to(self, before: &mut Option<Knowledge>) {
+        match before {
+            Some(before) => before.join(&self),
+            None => *before = Some(self),
+        }
+    }
+
     /// Reports whether this knowledge includes all of `other`.
     pub(crate) fn covers(&self, other: &Knowledge) -> bool {
         self.0.iter().zip(&other.0).all(|(mine, theirs)| mine >= theirs)

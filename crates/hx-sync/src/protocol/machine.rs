@@ -27,8 +27,8 @@ pub(crate) fn run(protocol: &Protocol, scripts: &[Script], choose: &mut dyn FnMu
     Ran { faults: machine.faults, undecided: machine.undecided }
 }
 
-/// Runs the scripts. Adds to `met` the pairs of operations of one scope that are executed in this order, and to `unordered` those of which a thread
-/// makes the later access without knowing that another thread has made the earlier one.
+/// Runs the scripts. Adds to `met` the pairs of operations of one scope that an agent executes in this order, and to `unordered` the
+/// pairs of accesses of which a thread makes the second without knowing that another thread has made the first.
 pub(crate) fn order(
     protocol: &Protocol,
     scripts: &[Script],
@@ -223,23 +223,31 @@ struct Machine<'a> {
 #[derive(Default)]
 struct Pairs<'a> {
     asked: Option<&'a BTreeSet<(OpId, OpId)>>,
-    /// The operations that have accessed shared memory.
-    seen: BTreeSet<OpId>,
-    /// The pairs of which the second operation comes after the first.
+    /// The operations with which each agent has accessed shared memory.
+    seen: BTreeSet<(usize, OpId)>,
+    /// The pairs whose second operation an agent has executed after the first.
     met: BTreeSet<(OpId, OpId)>,
-    /// Those of which a later access does not know an earlier one.
+    /// The pairs with two accesses to one part of a tensor, of which the second agent does not know that of the first.
     unordered: BTreeSet<(OpId, OpId)>,
 }
 
 impl Pairs<'_> {
-    /// Notes a use of a shared tensor. `unknown` are the earlier writes that it meets and does not know. A write that another scope has
-    /// overwritten is not among them: the use knows it if it knows that other write, and otherwise the two are a fault.
+    /// Notes an access. `unknown` are the earlier accesses of its scope to the same elements that its agent does not know. A write that
+    /// another scope has overwritten is not among them: the agent knows it if it knows the other write, and otherwise the access and the
+    /// other write are a fault.
     fn see<'a>(&mut self, new: &Access, unknown: impl Iterator<Item = &'a Access>) {
         let Some(asked) = self.asked else { return };
-        let of_use = asked.iter().filter(|(earlier, later)| *later == new.op && self.seen.contains(earlier));
-        self.met.extend(of_use);
-        self.unordered.extend(unknown.map(|old| (old.op, new.op)));
-        self.seen.insert(new.op);
+        let seen =
+            |(earlier, later): &&(OpId, OpId)| *later == new.op && self.seen.contains(&(new.agent, *earlier));
+        self.met.extend(asked.iter().filter(seen));
+        for old in unknown {
+            self.unordered.insert((old.op, new.op));
+            // The agents of a scope run in any order, so the other access may also come first.
+            if old.agent != new.agent {
+                self.unordered.insert((new.op, old.op));
+            }
+        }
+        self.seen.insert((new.agent, new.op));
     }
 }
 

@@ -15,6 +15,7 @@
 
 mod drawn;
 mod faults;
+mod handing_on;
 pub(super) mod kernels;
 mod laws;
 mod text;

@@ -247,16 +247,22 @@ impl<'p> Estimator<'p> {
     }
 
     /// Returns the cycles from the release of a stage until its next tiles have arrived, in a launch that keeps all multiprocessors
-    /// busy. The copies behind one acquisition fill one stage; a text may fill stages at several places.
+    /// busy. The copies behind one acquisition fill one stage; a text may fill stages at several places. Returns 0 for a pipeline without
+    /// copies: the estimate of the role that writes its stages has their time.
     fn refill(&self, pipe: PipeId) -> f64 {
         let (mut most, mut stage) = (0.0f64, 0.0);
+        let mut has_copies = false;
         for (op, _) in self.program.ops(1.0) {
             if matches!(op.kind, OpKind::Sync(SyncOp::Acquire { pipe: of, .. }) if of == pipe) {
                 stage = 0.0;
             } else if matches!(op.kind, OpKind::CopyAsync { signal: Some(of), .. } if of == pipe) {
                 stage += self.costs.get(&op.id).map_or(0.0, |cost| cost.resources[Resource::Global]);
                 most = most.max(stage);
+                has_copies = true;
             }
+        }
+        if !has_copies {
+            return 0.0;
         }
         self.program.target.costs().ring_latency
             + self.from_dram * launched::dram_latency(self.program)

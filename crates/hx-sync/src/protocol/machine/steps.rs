@@ -265,10 +265,7 @@ impl Machine<'_> {
             let stage = state.stage(n);
             stage.released += 1;
             let crowded = stage.released > most;
-            match &mut stage.given {
-                Some(given) => given.join(&told),
-                None => stage.given = Some(told.clone()),
-            }
+            told.clone().add_to(&mut stage.given);
             if crowded {
                 let readers = self.protocol.pipes[pipe as usize].readers;
                 self.faults.push(Kind::Crowded { release: op, pipe, readers });
@@ -298,10 +295,7 @@ impl Machine<'_> {
             let stages = state.stages;
             let stage = state.stage(n);
             stage.issued += 1;
-            match &mut stage.filled {
-                Some(filled) => filled.join(&told),
-                None => stage.filled = Some(told.clone()),
-            }
+            told.clone().add_to(&mut stage.filled);
             let component = self.components.stage(block, pipe, n % stages);
             let epoch = Epoch { component, time: n / stages };
             let by = By::Fill { pipe, n };
@@ -318,10 +312,7 @@ impl Machine<'_> {
         let block = self.agents[agent].block as usize;
         let stage = self.pipes[block][pipe as usize].stage(n);
         stage.issued += 1;
-        match &mut stage.filled {
-            Some(filled) => filled.join(&told),
-            None => stage.filled = Some(told),
-        }
+        told.add_to(&mut stage.filled);
         self.woke = true;
     }
 
@@ -362,7 +353,7 @@ impl Machine<'_> {
             By::Fill { .. } | By::Store => &agents[agent].own,
             By::Threads | By::Atomic | By::Copies | By::Product => &agents[agent].all,
         };
-        asked.see(&new, memory[block as usize].by_threads(&new).filter(|old| !known.knows(old.epoch)));
+        asked.see(&new, memory[block as usize].of_scope(&new).filter(|old| !known.knows(old.epoch)));
         for old in memory[block as usize].add(new.clone(), known) {
             // A fill that overwrites an operand of a product in flight follows from an early release of the stage. If that release has
             // been reported, do not report the race as well.
