@@ -510,3 +510,35 @@ fn roles_start_later() {
     assert_eq!([start(&product(128, 128, ONE_IN_FLIGHT)), start(&loads([16, 64]))], [cost, 0.0]);
     assert!(cost > 0.0);
 }
+
+/// Returns a kernel whose loop begins at `start` and ends with the rows of `x`.
+fn rounds_from(start: &str) -> String {
+    format!(
+        "kernel sums(x: f32[m], y: mut f32[b, m]) grid [cdiv(m, 32), b] threads 32 {{
+    let [column, row] = block_idx;
+    let acc = register_tensor(f32, [32]);
+    fill(acc, 0.0);
+    for i in {start}..m {{ acc = acc + cast(i % 3, f32); }}
+    copy(acc, tile(y[row], [32])[.., column]);
+}}
+"
+    )
+}
+
+/// Numbers at the ends of 64 bits, as rounds and as blocks, are estimated or unknown. None of them overflows.
+#[test]
+fn numbers_at_the_ends_of_their_range_are_estimated() {
+    for start in ["9223372036854775807", "m + 9223372036854775000", "0", "-9223372036854775807"] {
+        let (db, file) = TestDb::with_file(&rounds_from(start));
+        let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+        let instance = default_instance(&db, kernel, Target::usual()).expect("no open parameters");
+        let solved = crate::solved(&db, instance).as_ref();
+        assert!(solved.is_ok(), "{start}: {solved:?}");
+        assert!(crate::estimate_of_launch(&db, instance, &[]).is_some(), "{start}");
+        for (m, b) in [(64, 1), (i64::MAX, 1), (1, i64::MAX), (i64::MAX, i64::MAX)] {
+            let symbols = [("m", m), ("b", b)].map(|(name, value)| (Symbol::Dim(name.into()), value)).into();
+            let found = forecast_of_launch(&db, instance, Known::symbols(&symbols));
+            assert!(found.is_none_or(|found| found.cycles >= 0.0), "{start}, {m}, {b}");
+        }
+    }
+}

@@ -56,7 +56,7 @@ impl Blocks {
 
     /// Returns the number of waves, each of as many blocks as run at the same time.
     pub(super) fn waves(self) -> i64 {
-        (self.count() + self.at_once() - 1) / self.at_once()
+        self.count().saturating_add(self.at_once() - 1) / self.at_once()
     }
 
     /// Returns the mean number of blocks that a multiprocessor runs in the launch.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{Base, ParamId, View};
+use hx_tile::{Base, ParamId, TileProgram, View};
 
 /// Reads an integer of a parameter's tensor at a coordinate. `None` if the reader has no such tensor.
 pub type Read<'a> = dyn Fn(ParamId, &[i64]) -> Option<i64> + 'a;
@@ -41,6 +41,12 @@ pub(super) type Values = BTreeMap<Symbol, i64>;
 /// Returns the value of an expression; `None` if it depends on an unknown symbol.
 pub(super) fn value(values: &Values, expr: &Expr) -> Option<i64> {
     expr.eval(&|symbol| values.get(symbol).copied()).ok()
+}
+
+/// Returns the number of blocks of a launch; `None` if it is unknown, or too large for an integer.
+pub(super) fn blocks(values: &Values, program: &TileProgram) -> Option<i64> {
+    let mut axes = (0..program.grid.len()).map(|axis| values.get(&Symbol::GridDim(axis as u8)));
+    axes.try_fold(1_i64, |blocks, extent| blocks.checked_mul(*extent?))
 }
 
 /// Reports whether a condition holds; `None` if that depends on an unknown symbol.

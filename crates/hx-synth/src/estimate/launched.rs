@@ -120,7 +120,7 @@ fn factor(program: &TileProgram, rows: &LoadedRows, known: &Values) -> Option<f6
     let line = i64::from(program.target.limits.line_bytes);
     // Elements behind the end of a row are not fetched.
     let inside = value(known, param.shape.get(rows.dim)?)?;
-    let row = rows.extent.min(inside.max(1)) * bytes;
+    let row = rows.extent.min(inside.max(1)).saturating_mul(bytes);
     let apart =
         rows.others.iter().map(|dim| Some(value(known, param.stride.get(*dim)?)?.saturating_mul(bytes)));
     let unit = apart.collect::<Option<Vec<i64>>>()?.into_iter().fold(line, gcd);

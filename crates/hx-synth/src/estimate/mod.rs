@@ -391,13 +391,12 @@ impl<'p> Estimator<'p> {
     /// Returns the waves of a launch; `None` if its number of blocks is not known. Blocks that share a multiprocessor share
     /// its resources.
     fn launch(&self, block: f64, resources: &ResourceCycles) -> Option<Launch> {
-        let axes = (0..self.program.grid.len()).map(|axis| self.start.get(&Symbol::GridDim(axis as u8)));
-        let blocks = axes.map(Option::<&i64>::copied).product::<Option<i64>>()?;
+        let blocks = known::blocks(&self.start, self.program)?;
         let resident = self.resident();
         let blocks_of_cluster = self.program.cluster.iter().product();
         let of_clusters = self.program.target.costs().multiprocessors_of_clusters(blocks_of_cluster);
         let at_once = i64::from(resident * of_clusters);
-        let waves = (blocks + at_once - 1) / at_once;
+        let waves = blocks.saturating_add(at_once - 1) / at_once;
         let wave = block.max(resources.most().1 * f64::from(resident));
         Some(Launch { blocks, at_once: at_once.min(blocks), waves, cycles: waves as f64 * wave })
     }

@@ -112,7 +112,7 @@ impl<'p> Walk<'p> {
                         } else {
                             0
                         };
-                        walk.values.extend(first.map(|first| (var.clone(), first + by)));
+                        walk.set(var, first.and_then(|first| first.checked_add(by)));
                     });
                     self.values.remove(var);
                 }
@@ -122,26 +122,13 @@ impl<'p> Walk<'p> {
                     Some(false) => self.body(otherwise, times),
                     None => self.slower([then, otherwise], times),
                 },
-                Stmt::Leaf(Leaf::Let { var, value } | Leaf::Assign { var, value }) => match self.value(value)
-                {
-                    Some(value) => {
-                        self.values.insert(var.clone(), value);
-                    }
-                    None => {
-                        self.values.remove(var);
-                    }
-                },
+                Stmt::Leaf(Leaf::Let { var, value } | Leaf::Assign { var, value }) => {
+                    self.set(var, self.value(value));
+                }
                 // Each role has a walk of its own.
                 Stmt::Control(Control::Roles(_)) => {}
                 Stmt::Leaf(Leaf::LoadScalar { var, src, .. }) => {
-                    match self.launch.and_then(|read| known::loaded(&self.values, read, src)) {
-                        Some(value) => {
-                            self.values.insert(var.clone(), value);
-                        }
-                        None => {
-                            self.values.remove(var);
-                        }
-                    }
+                    self.set(var, self.launch.and_then(|read| known::loaded(&self.values, read, src)));
                 }
                 Stmt::Leaf(Leaf::LetNumber { var, .. } | Leaf::AssignNumber { var, .. }) => {
                     self.values.remove(var);
@@ -152,6 +139,18 @@ impl<'p> Walk<'p> {
 
     fn value(&self, expr: &Expr) -> Option<i64> {
         known::value(&self.values, expr)
+    }
+
+    /// Sets the value of a variable, or forgets it.
+    fn set(&mut self, var: &Symbol, value: Option<i64>) {
+        match value {
+            Some(value) => {
+                self.values.insert(var.clone(), value);
+            }
+            None => {
+                self.values.remove(var);
+            }
+        }
     }
 
     /// Reports whether a condition holds in the block that is walked; `None` without a launch, or if that is unknown.
@@ -192,7 +191,7 @@ impl<'p> Walk<'p> {
     fn count(&mut self, rounds: &Rounds) -> f64 {
         let known = match rounds {
             Rounds::Range { start, end, .. } => {
-                rounds.count().or_else(|| Some((self.value(end)? - self.value(start)?).max(0)))
+                rounds.count().or_else(|| Some(self.value(end)?.saturating_sub(self.value(start)?).max(0)))
             }
             Rounds::Drawn { counter, .. } => self.drawn(*counter),
         };
@@ -201,10 +200,9 @@ impl<'p> Walk<'p> {
     }
 
     fn drawn(&self, counter: CounterId) -> Option<i64> {
-        let axes = (0..self.program.grid.len()).map(|axis| self.values.get(&Symbol::GridDim(axis as u8)));
-        let blocks = axes.map(Option::<&i64>::copied).product::<Option<i64>>()?.max(1);
+        let blocks = known::blocks(&self.values, self.program)?.max(1);
         let limit = self.value(&self.program.counter(counter).limit)?;
-        Some((limit + blocks - 1) / blocks)
+        Some(limit.saturating_add(blocks - 1) / blocks)
     }
 
     /// Walks `walked` rounds of a loop of `count` rounds that runs `times` times in the block, and repeats the last of them for the
