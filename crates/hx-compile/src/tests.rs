@@ -97,22 +97,23 @@ kernel f<B = 32>(x: f32[n], y: mut f32[n]) grid [cdiv(n, B)] threads 32 {
         before,
         &before.replace("f<B = 64>", "f<B = 128>"),
         expect![[r#"
-        body_of × 1
-        family_names × 1
-        family_of × 1
-        file_items × 1
-        has_syntax_errors × 1
-        item_diagnostics × 1
-        kernel_family × 1
-        kernel_signature × 1
-        lowered_family × 1
-        lowered_kernel × 1
-        lowered_tune × 1
-        parse × 1
-        relative_lines × 1
-        syntax_diagnostics × 1
-        whole_file × 1
-    "#]],
+            body_of × 1
+            family_names × 1
+            family_of × 1
+            file_items × 1
+            has_syntax_errors × 1
+            is_exact × 1
+            item_diagnostics × 1
+            kernel_family × 1
+            kernel_signature × 1
+            lowered_family × 1
+            lowered_kernel × 1
+            lowered_tune × 1
+            parse × 1
+            relative_lines × 1
+            syntax_diagnostics × 1
+            whole_file × 1
+        "#]],
     );
     assert_eq!(old, new);
 }
@@ -127,6 +128,7 @@ fn whitespace_and_comments_infer_and_solve_nothing() {
             body_of × 1
             file_items × 1
             has_syntax_errors × 1
+            is_exact × 1
             item_diagnostics × 2
             kernel_signature × 1
             lowered_family × 1
@@ -173,6 +175,7 @@ fn an_edited_body_solves_that_kernel_alone() {
             file_items × 1
             has_syntax_errors × 1
             infer_body × 1
+            is_exact × 1
             item_diagnostics × 2
             kernel_signature × 1
             lowered_family × 1
@@ -568,6 +571,7 @@ fn candidates_are_searched_for_once() {
         import_named × 9
         imports × 1
         infer_body × 1
+        is_exact × 1
         is_sound × 1
         item_diagnostics × 1
         item_named × 10

@@ -77,6 +77,16 @@ pub enum Operator {
     Fma,
     /// `where(c, x, y)`.
     Select,
+    /// [`Operator::Div`] whose result is rounded to 16 bits or fewer before anything else happens to it, apart from steps that keep relative
+    /// errors. The hardware computes it, and the operators below, with a relative error that the rounding covers. See [`Operator::exact`].
+    DivApprox,
+    SqrtApprox,
+    ExpApprox,
+    LogApprox,
+    Log2Approx,
+    SigmoidApprox,
+    TanhApprox,
+    PowApprox,
 }
 
 /// The row of an operator.
@@ -150,6 +160,14 @@ const ROWS: &[Row] = &[
     row(Operator::Ne, "!=", 2),
     row(Operator::Fma, "fma", 3),
     row(Operator::Select, "where", 3),
+    row(Operator::DivApprox, "div_approx", 2),
+    row(Operator::SqrtApprox, "sqrt_approx", 1),
+    row(Operator::ExpApprox, "exp_approx", 1),
+    row(Operator::LogApprox, "log_approx", 1),
+    row(Operator::Log2Approx, "log2_approx", 1),
+    row(Operator::SigmoidApprox, "sigmoid_approx", 1),
+    row(Operator::TanhApprox, "tanh_approx", 1),
+    row(Operator::PowApprox, "pow_approx", 2),
 ];
 
 impl Operator {
@@ -168,6 +186,36 @@ impl Operator {
         ROWS.iter().find(|r| r.operator == self).unwrap_or(&ROWS[0])
     }
 
+    /// Returns the operator that an approximate one stands for; every other operator is its own. The simulator and all proofs compute with it.
+    pub fn exact(self) -> Operator {
+        match self {
+            Operator::DivApprox => Operator::Div,
+            Operator::SqrtApprox => Operator::Sqrt,
+            Operator::ExpApprox => Operator::Exp,
+            Operator::LogApprox => Operator::Log,
+            Operator::Log2Approx => Operator::Log2,
+            Operator::SigmoidApprox => Operator::Sigmoid,
+            Operator::TanhApprox => Operator::Tanh,
+            Operator::PowApprox => Operator::Pow,
+            other => other,
+        }
+    }
+
+    /// Returns the approximate form of the operator, if it has one.
+    pub fn approximate(self) -> Option<Operator> {
+        Some(match self {
+            Operator::Div => Operator::DivApprox,
+            Operator::Sqrt => Operator::SqrtApprox,
+            Operator::Exp => Operator::ExpApprox,
+            Operator::Log => Operator::LogApprox,
+            Operator::Log2 => Operator::Log2Approx,
+            Operator::Sigmoid => Operator::SigmoidApprox,
+            Operator::Tanh => Operator::TanhApprox,
+            Operator::Pow => Operator::PowApprox,
+            _ => return None,
+        })
+    }
+
     /// Reports whether the operator compares or tests its operands: the result is `bool`.
     pub fn is_comparison(self) -> bool {
         matches!(self, Operator::Lt | Operator::Le | Operator::Eq | Operator::Ne | Operator::IsNan)
@@ -177,7 +225,7 @@ impl Operator {
     pub fn is_transcendental(self) -> bool {
         use Operator::*;
         matches!(
-            self,
+            self.exact(),
             Exp | Exp2
                 | Log
                 | Log2
@@ -255,7 +303,7 @@ impl Operator {
     /// innocuous.
     fn float(self, dtype: DType, [x, y, z]: [f64; 3]) -> u64 {
         use Operator::*;
-        let value = match self {
+        let value = match self.exact() {
             Neg => -x,
             Abs => x.abs(),
             Exp => x.exp(),

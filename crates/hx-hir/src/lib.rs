@@ -16,6 +16,7 @@ mod constants;
 mod db;
 mod diagnostics;
 mod docs;
+mod exact;
 mod expr;
 mod family;
 mod forall;
@@ -43,6 +44,7 @@ pub use constants::{Standing, Step, constants_below, standing, steps_below};
 pub use db::Db;
 pub use diagnostics::{GEMM_SHAPES, file_diagnostics, item_diagnostics};
 pub use docs::{DocBlock, doc_blocks, file_doc_blocks};
+pub use exact::is_exact;
 pub use expr::{
     Arg, ArithOp, Attr, BinaryOp, Block, CmpOp, Expr, ExprId, ExprStore, Float, GenericArg, Literal, LogicOp,
     MeasureKind, MemorySpace, Name, Pat, PatId, Path, RoleKind, Stmt, StmtId, StmtKind, TupleField, TypeRef,

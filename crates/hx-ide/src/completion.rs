@@ -174,6 +174,9 @@ impl<'db> Completing<'db> {
         }
         if self.inside(SyntaxKind::ATTR) {
             for (name, detail) in [
+                ("accept", "accept the performance notes of one code, with a reason"),
+                ("exact", "keep the kernel's arithmetic exact where results are rounded to 16 bits"),
+                ("family", "list the kernels among which a launch chooses"),
                 ("peel", "split the loop where an `if` on its counter changes"),
                 ("unroll", "unroll the loop"),
             ] {

@@ -69,7 +69,8 @@ fn drop_unused_olds(body: &mut [Stmt]) {
     });
 }
 
-fn visit(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
+/// Calls `f` for each operation, in the order of the program.
+pub(crate) fn visit(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
     for stmt in stmts {
         match stmt {
             Stmt::Leaf(Leaf::Op(op)) => f(op),

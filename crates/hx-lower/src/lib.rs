@@ -9,6 +9,7 @@
 //!
 //! Start at [`lower`].
 
+mod approximate;
 mod asynchronous;
 mod atomic;
 mod bit_operator;
@@ -94,6 +95,7 @@ pub use crate::staging::OFFERED_STAGES;
 pub use crate::view_call::ViewCall;
 pub use crate::written::WrittenArg;
 
+use crate::approximate::approximate;
 use crate::error::Lower;
 use crate::lowering::{Frame, Lowering};
 use crate::value::Value;
@@ -161,7 +163,7 @@ fn lower_kernel<'db>(
     let args = generics.filter_map(|(g, v)| Some((g.name.clone(), v.to_ct()?))).collect();
     lowering.forget_variables();
     lowering.stage_loads();
-    let program = std::mem::take(&mut lowering.output).finish(TileProgram {
+    let mut program = std::mem::take(&mut lowering.output).finish(TileProgram {
         target: lowering.target,
         name: kernel.name(db).to_string(),
         params: Vec::new(),
@@ -180,6 +182,9 @@ fn lower_kernel<'db>(
         counters: Vec::new(),
         body: Vec::new(),
     });
+    if !hx_hir::is_exact(db, kernel) {
+        approximate(&mut program);
+    }
     pipe::check_signals(&program, &lowering.origins, &mut lowering.diagnostics);
     lowering.check_counters(&program);
     Ok((program, args))

@@ -1,5 +1,6 @@
 //! Tests of lowering: text in, tile program or diagnostics out.
 
+mod approximations;
 mod bits;
 mod bounds;
 mod cache;

@@ -11,6 +11,7 @@ pub(crate) struct Args<'s>(pub(crate) [&'s [u64]; 3]);
 
 /// Sets `out` to the operator's value for each thread.
 pub(crate) fn apply(operator: Operator, dtype: DType, out: &mut [u64], args: Args<'_>) {
+    let operator = operator.exact();
     let done = match (operator, dtype) {
         (Operator::Select, _) => {
             args.ternary(out, |c, x, y| if c != 0 { x } else { y });

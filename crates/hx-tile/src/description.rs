@@ -288,6 +288,11 @@ impl OpKind {
         reads.filter(|(_, tensor)| !self.writes(*tensor)).collect()
     }
 
+    /// Returns the register tensors that the operation reads, also those that it writes as well.
+    pub fn read_registers(&self) -> impl Iterator<Item = TensorId> {
+        self.of_registers().filter(|(_, mode)| mode.reads()).map(|(tensor, _)| tensor)
+    }
+
     /// Returns the register tensors of the operation, in the order of the operands.
     pub fn registers(&self) -> Vec<TensorId> {
         self.of_registers().map(|(tensor, _)| tensor).collect()

@@ -30,6 +30,7 @@ mod pipe;
 mod products;
 mod program;
 mod rest;
+mod rounding;
 mod scope;
 mod solution;
 mod sums;
@@ -63,6 +64,7 @@ pub use program::{
     TensorParam, TileProgram, Turns,
 };
 pub use rest::Rest;
+pub use rounding::{Rounding, coarse};
 pub use scope::{Scope, ScopeId, ScopeKind, barriers_of};
 pub use solution::{
     Across, BulkChoice, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice,

@@ -220,7 +220,7 @@ fn bounds(operator: Operator, dtype: DType, args: &[Number], alike: bool) -> (f6
     let unsigned = || if dtype.is_float() { UNKNOWN } else { widest(dtype) };
     // A monotone function of one operand.
     let monotone = |f: fn(f64) -> f64| (f(a.low), f(a.high));
-    match operator {
+    match operator.exact() {
         Neg => (-a.high, -a.low),
         Abs if a.low >= 0.0 => (a.low, a.high),
         Abs if a.high <= 0.0 => (-a.high, -a.low),
@@ -271,6 +271,9 @@ fn bounds(operator: Operator, dtype: DType, args: &[Number], alike: bool) -> (f6
         Select => (a.low.min(b.low), a.high.max(b.high)),
         Log | Log2 | Log10 | Log1p | Cosh | Tan | Asin | Acos | Erfinv | Lgamma => unsigned(),
         Rem | And | Or | Xor | Shl | Shr | Mulhi | Pow | Atan2 | Fmod | Copysign => unsigned(),
+        // `exact` returns none of these.
+        DivApprox | SqrtApprox | ExpApprox | LogApprox | Log2Approx | SigmoidApprox | TanhApprox
+        | PowApprox => unsigned(),
     }
 }
 

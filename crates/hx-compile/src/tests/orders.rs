@@ -140,6 +140,7 @@ fn an_edit_that_moves_text_infers_no_order() {
         body_of × 1
         file_items × 1
         has_syntax_errors × 1
+        is_exact × 1
         item_diagnostics × 1
         kernel_signature × 1
         lowered_family × 1

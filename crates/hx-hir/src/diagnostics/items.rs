@@ -11,8 +11,8 @@ use hx_syntax::ast;
 use super::Reporter;
 use crate::{
     Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map,
-    collect, family::FAMILY, file_items, fn_signature, imports, infer_body, item_range, kernel_signature,
-    signature_source_map, top_level_pats,
+    collect, exact::EXACT, family::FAMILY, file_items, fn_signature, imports, infer_body, item_range,
+    kernel_signature, signature_source_map, top_level_pats,
 };
 
 pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
@@ -80,6 +80,11 @@ fn item_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
         let range = at.absolute(Some(collect::node_range(&path)));
         if name == "accept" && takes_notes {
             accept(at, range, &attr.texts(), out);
+        } else if name == EXACT && matches!(at.item, Item::Kernel(_)) {
+            if attr.arg_list().is_some() {
+                let message = "`#[exact]` takes nothing in parentheses";
+                out.push(at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, range, message));
+            }
         } else if name == FAMILY && matches!(at.item, Item::Kernel(_)) {
             families += 1;
             if families > 1 {

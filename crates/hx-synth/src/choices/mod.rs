@@ -6,14 +6,14 @@ pub(crate) mod resident;
 pub(crate) mod roles;
 pub(crate) mod stream;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use hx_target::{Allocation, CopyRow, GemmRow, ReachRow, Row};
 use hx_tile::{
     Base, BulkChoice, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind,
-    OperandChoice, RearrangeChoice, Reason, Route, ScopeId, SharedLayout, Solution, TensorId, TensorKind,
-    TileProgram, View,
+    OperandChoice, RearrangeChoice, Reason, Route, Scalar, ScopeId, SharedLayout, Solution, TensorId,
+    TensorKind, TileProgram, View,
 };
 
 use crate::access::{Transfer, global};
@@ -536,13 +536,31 @@ pub(crate) fn map(
                 Failure::new(FailureKind::Conflict, message).at(op.id)
             })?);
         }
-        let text =
+        let count =
             format!("{} element{} of each thread", dst.values(), if dst.values() == 1 { "" } else { "s" });
+        let text = count + &approximations(&map.value);
         solution
             .choices
             .insert(op.id, Choice::Map(MapChoice { inputs, reason: Reason { text, from: vec![] } }));
     }
     Ok(())
+}
+
+/// Names the operators of an expression that are approximate, with the reason; empty if none is.
+fn approximations(value: &Scalar) -> String {
+    let mut operators = Vec::new();
+    value.operators(&mut operators);
+    let names: BTreeSet<&str> = operators
+        .iter()
+        .map(|(operator, _)| (operator, operator.exact()))
+        .filter(|(operator, exact)| *operator != exact)
+        .map(|(_, exact)| exact.name())
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    format!("; {} approximate: the result is rounded to 16 bits or fewer", names.join(", "))
 }
 
 pub(crate) fn reduce(

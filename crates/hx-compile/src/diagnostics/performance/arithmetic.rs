@@ -7,12 +7,9 @@ use hx_dtype::{DType, Operator};
 use hx_syntax::SyntaxNode;
 use hx_syntax::ast::{self, AstNode as _};
 use hx_target::Target;
-use hx_tile::{Map, Op, OpKind, Scalar, TensorId, TileProgram};
+use hx_tile::{Map, Op, OpKind, Rounding, Scalar, TensorId, coarse};
 
 use super::{Context, WORTH};
-
-/// A type with this many bits or fewer keeps none of the bits that an approximation in f32 loses.
-const COARSE: u32 = 16;
 
 /// An operator whose results are more precise than coarse types are, and the function of `std::math` that is good for these.
 struct Approximation {
@@ -32,12 +29,11 @@ const APPROXIMATIONS: [Approximation; 3] = [
 /// Returns a note for each operator with a slow path whose results are all rounded to 16 bits or fewer.
 pub(super) fn slow(context: &Context<'_>) -> Vec<Diagnostic> {
     let program = &context.lowered.program;
+    let mut rounding = Rounding::new(program, passes_on);
     let mut found: Vec<Diagnostic> = Vec::new();
     for (op, trips) in context.ops() {
         let OpKind::Map(map) = &op.kind else { continue };
-        let mut slow = Slow { map, counts: BTreeMap::new(), values: &|tensor| context.values(tensor) };
-        slow.visit(&map.value, rounds(program, map.dst, &mut Vec::new()));
-        for (number, (values, dtype)) in slow.counts {
+        for (number, (values, dtype)) in counts(context, &mut rounding, map) {
             let approximation = &APPROXIMATIONS[number];
             // A warp of each quarter of the multiprocessor computes a value of each thread in these cycles.
             let warps = f64::from(program.threads_of(op).div_ceil(program.target.limits.lanes));
@@ -134,48 +130,44 @@ fn replaced(context: &Context<'_>, op: &Op, approximation: &Approximation) -> Op
     Some(Fix { title, edits: vec![Edit { file, range: *at, text }], applicability: Applicability::Maybe })
 }
 
-/// Collects the slow operators of a map.
-struct Slow<'a> {
-    map: &'a Map,
-    /// For each approximation, by its position: the values for which a thread evaluates its operator, and the type to which they are
-    /// rounded.
-    counts: BTreeMap<usize, (f64, DType)>,
-    values: &'a dyn Fn(TensorId) -> f64,
-}
-
-impl Slow<'_> {
-    /// Visits an expression whose value is rounded to the type `rounded`, or is used as it is. Returns the number of values for which a thread
-    /// evaluates it.
-    fn visit(&mut self, value: &Scalar, rounded: Option<DType>) -> f64 {
-        match value {
-            Scalar::Input { index, .. } => (self.values)(self.map.inputs[*index as usize]),
-            Scalar::Index { .. } => (self.values)(self.map.dst),
-            Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
-            Scalar::Bitcast { arg, .. } => self.visit(arg, None),
-            Scalar::Cast { to, arg } => self.visit(arg, coarse(*to)),
-            Scalar::Apply { operator, dtype, args } => {
-                let own = coarse(*dtype).or(rounded);
-                let inner = own.filter(|_| passes_on(*operator));
-                let counts: Vec<f64> = args.iter().map(|arg| self.visit(arg, inner)).collect();
-                let values = counts.into_iter().fold(0.0, f64::max);
-                let position = APPROXIMATIONS.iter().position(|found| found.operator == *operator);
-                let is_single = *dtype == DType::F32 || own == Some(*dtype);
-                if let (Some(position), Some(dtype), true) =
-                    (position, own, is_single && !is_cheap(*operator, args))
-                {
-                    let entry = self.counts.entry(position).or_insert((0.0, dtype));
-                    entry.0 += values;
-                }
-                values
-            }
+/// Counts the slow operators of a map: for each approximation, by its position, the values for which a thread evaluates its operator, and the
+/// type to which they are rounded.
+fn counts(context: &Context<'_>, rounding: &mut Rounding<'_>, map: &Map) -> BTreeMap<usize, (f64, DType)> {
+    let mut counts: BTreeMap<usize, (f64, DType)> = BTreeMap::new();
+    let rounded = rounding.of(map.dst);
+    rounding.visit(&map.value, rounded, &mut |part, rounded| {
+        let Scalar::Apply { operator, dtype, args } = part else { return };
+        let own = coarse(*dtype).or(rounded);
+        let position = APPROXIMATIONS.iter().position(|found| found.operator == *operator);
+        let is_single = *dtype == DType::F32 || own == Some(*dtype);
+        if let (Some(position), Some(dtype), true) = (position, own, is_single && !is_cheap(*operator, args))
+        {
+            let entry = counts.entry(position).or_insert((0.0, dtype));
+            entry.0 += values(context, map, part);
         }
-    }
+    });
+    counts
 }
 
-/// Reports whether the relative error of an operand is that of the result, up to a small factor.
-fn passes_on(operator: Operator) -> bool {
+/// Returns the number of values for which a thread evaluates an expression: that of its largest input.
+fn values(context: &Context<'_>, map: &Map, value: &Scalar) -> f64 {
+    let mut most = 0.0_f64;
+    value.map_leaves(&mut |leaf| {
+        most = match leaf {
+            Scalar::Input { index, .. } => most.max(context.values(map.inputs[*index as usize])),
+            Scalar::Index { .. } => most.max(context.values(map.dst)),
+            _ => most,
+        };
+        None
+    });
+    most
+}
+
+/// Reports whether an error of an operand becomes one of the result that is likely small. Sums are among them: whether they cancel, the
+/// author knows.
+fn passes_on(operator: Operator, _: &[Scalar]) -> bool {
     use Operator::{Abs, Add, Div, Fma, Max, Min, Mul, Neg, Select, Sqrt, Sub};
-    matches!(operator, Neg | Abs | Add | Sub | Mul | Div | Fma | Min | Max | Select | Sqrt)
+    matches!(operator.exact(), Neg | Abs | Add | Sub | Mul | Div | Fma | Min | Max | Select | Sqrt)
 }
 
 /// Reports whether the C++ compiler makes a multiplication of it: a division by a power of two.
@@ -183,78 +175,4 @@ fn is_cheap(operator: Operator, args: &[Scalar]) -> bool {
     let (Operator::Div, [_, Scalar::Const { bits, dtype }]) = (operator, args) else { return false };
     let divisor = dtype.decode(*bits).abs();
     divisor.is_normal() && divisor.log2().fract() == 0.0
-}
-
-/// Returns the coarse type to which every element of a register tensor is rounded before anything else happens to it; `None` if some
-/// operation uses it as it is. `open` are the tensors whose uses are being followed.
-fn rounds(program: &TileProgram, tensor: TensorId, open: &mut Vec<TensorId>) -> Option<DType> {
-    let dtype = program.tensor(tensor).dtype;
-    if coarse(dtype).is_some() {
-        return Some(dtype);
-    }
-    if open.contains(&tensor) || !dtype.is_float() {
-        return None;
-    }
-    open.push(tensor);
-    let mut rounded = None;
-    for (op, _) in program.ops(1.0) {
-        // A value that a loop carries from round to round gathers errors before it is rounded.
-        if matches!(&op.kind, OpKind::Map(map) if map.dst == tensor && map.inputs.contains(&tensor)) {
-            open.pop();
-            return None;
-        }
-        if !op.kind.inputs().iter().any(|(_, input)| *input == tensor) {
-            continue;
-        }
-        let to = rounded_by(program, op, tensor, open);
-        if to.is_none() {
-            open.pop();
-            return None;
-        }
-        rounded = to;
-    }
-    open.pop();
-    rounded
-}
-
-/// Returns the coarse type to which an operation rounds its use of a tensor; `None` if it uses the tensor as it is.
-fn rounded_by(program: &TileProgram, op: &Op, tensor: TensorId, open: &mut Vec<TensorId>) -> Option<DType> {
-    if let OpKind::Cast { dst, .. } = &op.kind {
-        return coarse(program.tensor(*dst).dtype);
-    }
-    let OpKind::Map(map) = &op.kind else { return None };
-    let end = rounds(program, map.dst, open);
-    let (mut all, mut found) = (true, None);
-    inputs(&map.value, end, &mut |index, rounded| {
-        if map.inputs[index as usize] == tensor {
-            all &= rounded.is_some();
-            found = rounded.or(found);
-        }
-    });
-    found.filter(|_| all)
-}
-
-/// Returns a type of floating-point numbers to which rounding loses the bits that an approximation in f32 loses; `None` for others.
-fn coarse(dtype: DType) -> Option<DType> {
-    (dtype.is_float() && dtype.bits() <= COARSE).then_some(dtype)
-}
-
-/// Calls `found` for each input of an expression whose value is rounded to the type `rounded`, with the type to which the result rounds
-/// that input's part.
-fn inputs(value: &Scalar, rounded: Option<DType>, found: &mut dyn FnMut(u32, Option<DType>)) {
-    match value {
-        Scalar::Input { index, .. } => found(*index, rounded),
-        Scalar::Bitcast { arg, .. } => inputs(arg, None, found),
-        Scalar::Cast { to, arg } => inputs(arg, coarse(*to), found),
-        Scalar::Apply { operator, dtype, args } => {
-            let own = coarse(*dtype).or(rounded);
-            let inner = own.filter(|_| passes_on(*operator));
-            args.iter().for_each(|arg| inputs(arg, inner, found));
-        }
-        Scalar::Index { .. }
-        | Scalar::Integer { .. }
-        | Scalar::Var { .. }
-        | Scalar::Param { .. }
-        | Scalar::Const { .. } => {}
-    }
 }
