@@ -173,16 +173,7 @@ impl<'db> Completing<'db> {
             return self.members(&dot);
         }
         if self.inside(SyntaxKind::ATTR) {
-            for (name, detail) in [
-                ("accept", "accept the performance notes of one code, with a reason"),
-                ("exact", "keep the kernel's arithmetic exact where results are rounded to 16 bits"),
-                ("family", "list the kernels among which a launch chooses"),
-                ("peel", "split the loop where an `if` on its counter changes"),
-                ("unroll", "unroll the loop"),
-            ] {
-                self.add(name, CompletionKind::Keyword, 0).detail = detail.to_owned();
-            }
-            return;
+            return self.attributes();
         }
         if self.is_type_position() {
             return self.types();
@@ -247,6 +238,22 @@ impl<'db> Completing<'db> {
         let entry = self.add(label, CompletionKind::Snippet, rank);
         (entry.insert, entry.is_snippet) = (insert.to_owned(), true);
         entry.detail = detail.to_owned();
+    }
+
+    /// Adds the attributes of items, or within a body those of statements.
+    fn attributes(&mut self) {
+        const ACCEPT: (&str, &str) = ("accept", "accept the performance notes of one code, with a reason");
+        let further = if self.inside(SyntaxKind::BLOCK) {
+            [("peel", "split the loop where an `if` on its counter changes"), ("unroll", "unroll the loop")]
+        } else {
+            [
+                ("exact", "keep the kernel's arithmetic exact where results are rounded to 16 bits"),
+                ("family", "list the kernels among which a launch chooses"),
+            ]
+        };
+        for (name, detail) in std::iter::once(ACCEPT).chain(further) {
+            self.add(name, CompletionKind::Keyword, 0).detail = detail.to_owned();
+        }
     }
 
     fn words(&mut self, place: Place) {

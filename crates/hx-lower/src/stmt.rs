@@ -4,7 +4,7 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
     ArithOp, BinaryOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, Stmt as HirStmt, StmtId, StmtKind,
-    TypeRefId,
+    TypeRef, TypeRefId,
 };
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{Control, Leaf, OpKind, Rounds, Scalar, Stmt};
@@ -45,14 +45,20 @@ impl Lowering<'_> {
 
     fn let_stmt(&mut self, pat: PatId, ty: Option<TypeRefId>, value: ExprId) -> Lower<()> {
         let store = self.store();
-        if let (Pat::Tuple(parts), HirExpr::Tuple(fields), None) = (&store[pat], &store[value], ty)
+        let types = match ty.map(|ty| &store[ty]) {
+            None => Some(&[][..]),
+            Some(TypeRef::Tuple(types)) => Some(types.as_slice()),
+            Some(_) => None,
+        };
+        if let (Pat::Tuple(parts), HirExpr::Tuple(fields), Some(types)) = (&store[pat], &store[value], types)
             && parts.len() == fields.len()
+            && (types.is_empty() || types.len() == parts.len())
         {
             // Each name is bound as by a `let` of its own. Names are resolved, so those bound first do not hide later values.
             // A part that fails does not keep the later ones from being bound.
             let mut done = Ok(());
-            for (part, field) in parts.iter().zip(fields) {
-                done = done.and(self.let_stmt(*part, None, field.value));
+            for (number, (part, field)) in parts.iter().zip(fields).enumerate() {
+                done = done.and(self.let_stmt(*part, types.get(number).copied(), field.value));
             }
             return done;
         }

@@ -294,7 +294,14 @@ impl Lowering<'_> {
 
     /// Converts like [`Lowering::number_as`] if the written type `ty` is a number type.
     pub(crate) fn number_of_type(&mut self, at: ExprId, value: Value, ty: TypeRefId) -> Lower<Value> {
-        if matches!(&self.store()[ty], hx_hir::TypeRef::Named { shape: None, .. })
+        let store = self.store();
+        if let (hx_hir::TypeRef::Tuple(types), Value::Tuple(parts)) = (&store[ty], &value)
+            && types.len() == parts.len()
+        {
+            let parts = parts.iter().zip(types).map(|(part, ty)| self.number_of_type(at, part.clone(), *ty));
+            return Ok(Value::Tuple(parts.collect::<Lower<_>>()?));
+        }
+        if matches!(&store[ty], hx_hir::TypeRef::Named { shape: None, .. })
             && let Some(dtype) = self.element_type(ty)
         {
             return self.number_as(at, value, dtype);

@@ -384,25 +384,14 @@ impl<'a> Infer<'a> {
 
     /// Reports a value whose type does not match its annotation.
     pub(super) fn check_annotation(&mut self, expr: ExprId, found: &Ty, wanted: &Ty) {
-        let fits = match (found, wanted) {
-            (a, b) if a.is_quiet() || b.is_quiet() => true,
-            (Ty::Int(_), Ty::Int(_) | Ty::Float(_))
-            | (Ty::Float(_), Ty::Float(_))
-            | (Ty::Bool, Ty::Bool)
-            | (Ty::DType(_), Ty::DType(_))
-            | (Ty::Layout(_), Ty::Layout(_))
-            | (Ty::Function(_), Ty::Function(_))
-            | (Ty::Unit, Ty::Unit) => true,
-            (a, b) if a.is_handle() => a == b,
-            (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len(),
-            (Ty::Tensor(a), Ty::Tensor(b)) => {
-                a.shape.len() == b.shape.len()
-                    && !a.elem.differs(&b.elem)
-                    && !crate::shapes_differ(&a.shape, &b.shape)
-            }
-            _ => false,
-        };
-        if !fits {
+        if let (Ty::Tuple(found), Ty::Tuple(wanted)) = (found, wanted)
+            && found.len() == wanted.len()
+        {
+            found
+                .iter()
+                .zip(wanted.iter())
+                .for_each(|(found, wanted)| self.check_annotation(expr, found, wanted));
+        } else if !fits(found, wanted) {
             self.report(TypeProblem::Annotation { expr, found: found.clone(), wanted: wanted.clone() });
         }
     }
@@ -453,5 +442,27 @@ impl<'a> Infer<'a> {
             let dtype = *dtype;
             self.check_literal(expr, found, dtype);
         }
+    }
+}
+
+/// Reports whether a value of one type may stand where the other is written.
+fn fits(found: &Ty, wanted: &Ty) -> bool {
+    match (found, wanted) {
+        (a, b) if a.is_quiet() || b.is_quiet() => true,
+        (Ty::Int(_), Ty::Int(_) | Ty::Float(_))
+        | (Ty::Float(_), Ty::Float(_))
+        | (Ty::Bool, Ty::Bool)
+        | (Ty::DType(_), Ty::DType(_))
+        | (Ty::Layout(_), Ty::Layout(_))
+        | (Ty::Function(_), Ty::Function(_))
+        | (Ty::Unit, Ty::Unit) => true,
+        (a, b) if a.is_handle() => a == b,
+        (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len(),
+        (Ty::Tensor(a), Ty::Tensor(b)) => {
+            a.shape.len() == b.shape.len()
+                && !a.elem.differs(&b.elem)
+                && !crate::shapes_differ(&a.shape, &b.shape)
+        }
+        _ => false,
     }
 }

@@ -6,7 +6,7 @@ use hx_index::{Expr as Value, Symbol};
 use super::{Infer, TypeProblem};
 use crate::{
     Builtin, Db, Expr, ExprId, Item, MemorySpace, Method, Pat, PatId, Resolution, StmtId, StmtKind, TensorTy,
-    Ty, body_of,
+    Ty, TypeRef, TypeRefId, body_of,
 };
 
 /// Reports whether a body has `warp_groups`, which determine the number of threads themselves.
@@ -25,23 +25,8 @@ impl Infer<'_> {
         match &stmt.kind {
             StmtKind::Let { pat, ty, value } => {
                 let found = self.expr(*value);
-                let found = match ty.and_then(|ty| self.type_of(ty, Some(MemorySpace::Register))) {
-                    Some(wanted) => {
-                        self.check_annotation(*value, &found, &wanted);
-                        let dtype = ty.and_then(|ty| match self.names.types.get(ty) {
-                            Some(Resolution::DType(dtype)) => Some(*dtype),
-                            _ => None,
-                        });
-                        match (dtype, &found) {
-                            (Some(dtype), Ty::Int(_)) => {
-                                self.check_literal(*value, &found, dtype);
-                                // A narrower integer may wrap where it is used, so its value is not kept.
-                                if dtype == DType::I64 { found } else { wanted }
-                            }
-                            _ if found.is_quiet() => wanted,
-                            _ => found,
-                        }
-                    }
+                let found = match ty {
+                    Some(ty) => self.declared(*value, found, *ty),
                     None => found,
                 };
                 // A local is a new tensor or a view. The tensor that it refers to decides whether it may be written.
@@ -111,6 +96,36 @@ impl Infer<'_> {
         };
         self.bind(pat, counter);
         self.expr(body);
+    }
+
+    /// Returns the type of a local whose `let` states a type. `found` is the type of its value.
+    fn declared(&mut self, value: ExprId, found: Ty, ty: TypeRefId) -> Ty {
+        let store = self.store;
+        if let (TypeRef::Tuple(types), Expr::Tuple(fields), Ty::Tuple(parts)) =
+            (&store[ty], &store[value], &found)
+            && types.len() == fields.len()
+            && parts.len() == fields.len()
+        {
+            let each = types.iter().zip(fields).zip(parts.iter());
+            return Ty::Tuple(
+                each.map(|((ty, field), part)| self.declared(field.value, part.clone(), *ty)).collect(),
+            );
+        }
+        let Some(wanted) = self.type_of(ty, Some(MemorySpace::Register)) else { return found };
+        self.check_annotation(value, &found, &wanted);
+        let dtype = match self.names.types.get(ty) {
+            Some(Resolution::DType(dtype)) => Some(*dtype),
+            _ => None,
+        };
+        match (dtype, &found) {
+            (Some(dtype), Ty::Int(_)) => {
+                self.check_literal(value, &found, dtype);
+                // A narrower integer may wrap where it is used, so its value is not kept.
+                if dtype == DType::I64 { found } else { wanted }
+            }
+            _ if found.is_quiet() => wanted,
+            _ => found,
+        }
     }
 
     /// Binds the names of a pattern to their types.

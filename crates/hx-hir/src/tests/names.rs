@@ -511,13 +511,16 @@ fn a_large_circle_is_told_in_time() {
 fn attributes_are_known() {
     check(
         &format!(
-            "#[inline]\n{}",
+            "#[inline]\n#[exact(1)]\n{}#[exact]\nfn f(x: f32) -> f32 {{ x }}\n",
             kernel("#[unrol]\nfor i in 0..2 { sync(); }\n#[unroll]\nsync();\n#[peel]\nsync();")
         ),
         expect![[r#"
             error[HX0107]: no attribute here is called `inline`
               #[inline]
                 ^^^^^^
+            error[HX0107]: `#[exact]` takes nothing in parentheses
+              #[exact(1)]
+                ^^^^^
             error[HX0107]: no attribute here is called `unrol`
               #[unrol]
                 ^^^^^
@@ -531,6 +534,9 @@ fn attributes_are_known() {
             error[HX0107]: found `#[peel]` on a statement that is no `for`
               #[peel]
                 ^^^^
+            error[HX0107]: no attribute here is called `exact`
+              #[exact]
+                ^^^^^
         "#]],
     );
 }

@@ -1,6 +1,6 @@
 use expect_test::expect;
 
-use super::check_types;
+use super::{check, check_types, kernel};
 
 #[test]
 fn views_and_tiles() {
@@ -77,6 +77,30 @@ fn numbers() {
             e0: int
             l: layout
             pair: (int = (m + BM - 1) / BM, float)
+        "#]],
+    );
+}
+
+/// The type of a tuple states those of its parts, for the values of a tuple and of a call.
+#[test]
+fn types_of_the_parts_of_a_pattern() {
+    check(
+        &format!(
+            "fn two(c: f32) -> (f32, bool) {{ (c, c > 1.0) }}\n{}",
+            kernel(
+                "let (_p, (_q, _r)): (u8, (i8, u8)) = (1, (200, 200));\nlet (_s, _t): (u8, f32) = two(1.0);"
+            )
+        ),
+        expect![[r#"
+            error[HX0216]: found 200, which `i8` cannot hold
+              let (_p, (_q, _r)): (u8, (i8, u8)) = (1, (200, 200));
+                                                        ^^^
+            error[HX0203]: found a floating-point number, expected an integer
+              let (_s, _t): (u8, f32) = two(1.0);
+                                        ^^^^^^^^
+            error[HX0203]: found a truth value, expected a floating-point number
+              let (_s, _t): (u8, f32) = two(1.0);
+                                        ^^^^^^^^
         "#]],
     );
 }

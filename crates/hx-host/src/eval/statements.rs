@@ -1,7 +1,9 @@
 //! Statements and patterns.
 
 use hx_base::codes;
-use hx_hir::{ArithOp, BinaryOp, Block, Expr, ExprId, Pat, PatId, Resolution, StmtId, StmtKind};
+use hx_hir::{
+    ArithOp, BinaryOp, Block, Expr, ExprId, Pat, PatId, Resolution, StmtId, StmtKind, TypeRef, TypeRefId,
+};
 
 use super::{BodyPart, EvalError, EvalResult, Frame, operators};
 use crate::dense::show_shape;
@@ -18,17 +20,30 @@ impl Frame<'_, '_> {
         block.tail.map_or(Ok(Value::Unit), |tail| self.expr(tail))
     }
 
+    /// Reports a whole number that the type stated for it cannot hold. A type of a tuple states those of its parts.
+    fn held(&self, at: ExprId, value: &Value, ty: TypeRefId) -> EvalResult<()> {
+        match (&self.body.store[ty], value) {
+            (TypeRef::Tuple(types), Value::Tuple(parts)) => {
+                types.iter().zip(parts.iter()).try_for_each(|(ty, part)| self.held(at, part, *ty))
+            }
+            (TypeRef::Named { .. }, Value::Int(x)) => match self.names.types.get(ty) {
+                Some(Resolution::DType(dtype)) if dtype.is_int() => {
+                    self.at(at, held_int(*dtype, *x)).map(drop)
+                }
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
     fn stmt(&mut self, block: ExprId, id: StmtId) -> EvalResult<()> {
         let body = self.body;
         match &body.store[id].kind {
             StmtKind::Let { pat, ty, value } => {
                 let at = *value;
                 let value = self.expr(at)?;
-                if let (Some(Resolution::DType(dtype)), Value::Int(x)) =
-                    (ty.and_then(|ty| self.names.types.get(ty)), &value)
-                    && dtype.is_int()
-                {
-                    self.at(at, held_int(*dtype, *x))?;
+                if let Some(ty) = ty {
+                    self.held(at, &value, *ty)?;
                 }
                 self.bind(*pat, value)
             }

@@ -260,6 +260,7 @@ fn types_attributes_and_items() {
         &format!("{HEAD}    #[$0\n    for i in 0..2 {{ }}\n}}\n"),
         9,
         expect![[r#"
+            accept | accept the performance notes of one code, with a reason
             peel | split the loop where an `if` on its counter changes
             unroll | unroll the loop
         "#]],

@@ -88,23 +88,35 @@ fn sums_and_conditions_are_exact() {
         value = cast(where((2.0 < exp(x)), x, 1.0), f16)
     "#]],
     );
-    check_value("exp(x) - exp(-x)", expect![[r#"
+    check_value(
+        "exp(x) - exp(-x)",
+        expect![[r#"
         value = cast((exp(x) - exp(-x)), f16)
-    "#]]);
-    check_value("exp(x) + x", expect![[r#"
+    "#]],
+    );
+    check_value(
+        "exp(x) + x",
+        expect![[r#"
         value = cast((exp(x) + x), f16)
-    "#]]);
+    "#]],
+    );
 }
 
 /// Numbers of one sign cancel nothing.
 #[test]
 fn sums_of_numbers_that_are_never_negative() {
-    check_value("1.0 / (1.0 + exp(-x))", expect![[r#"
+    check_value(
+        "1.0 / (1.0 + exp(-x))",
+        expect![[r#"
         value = cast(div_approx(1.0, (1.0 + exp_approx(-x))), f16)
-    "#]]);
-    check_value("sqrt(x * x + max(x, 0.0) / 3.0)", expect![[r#"
+    "#]],
+    );
+    check_value(
+        "sqrt(x * x + max(x, 0.0) / 3.0)",
+        expect![[r#"
         value = cast(sqrt_approx(((x * x) + div_approx(max(x, 0.0), 3.0))), f16)
-    "#]]);
+    "#]],
+    );
     check_value(
         "log(1.0 + exp(x))",
         expect![[r#"
