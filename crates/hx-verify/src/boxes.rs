@@ -186,7 +186,8 @@ impl Check<'_> {
         }
         let row = i64::from(extents[0]) * bits;
         // A map of elements narrower than a byte counts the bytes of its first dimension.
-        let counts = extents.iter().enumerate().map(|(at, n)| if at == 0 { row / bits.max(8) } else { i64::from(*n) });
+        let counts =
+            extents.iter().enumerate().map(|(at, n)| if at == 0 { row / bits.max(8) } else { i64::from(*n) });
         let is_row = row % (i64::from(limits.row) * 8) == 0;
         if !is_row || counts.into_iter().any(|n| !(1..=i64::from(limits.r#box)).contains(&n)) {
             return Err(format!("boxes of `{name}` may not have the extents {extents:?}"));

@@ -6,8 +6,8 @@
 //! A run of a tensor whose elements lie in blocks is a whole block. Its elements have the order of the block in shared memory, too.
 
 use hx_index::Expr;
-use hx_target::{BulkRow, SwizzleMode};
 use hx_layout::Layout;
+use hx_target::{BulkRow, SwizzleMode};
 use hx_tile::{Tensor, TensorParam, View, bytes_text};
 
 use super::buffer::{Boxes, Use};
@@ -39,7 +39,8 @@ pub(super) fn cut(
         Some(block) => Some(whole_block(context, (param, block), global)?),
         None => longest(param, global),
     };
-    let (dims, extents) = found.ok_or_else(|| format!("the tile of `{name}` does not consist of neighbours"))?;
+    let (dims, extents) =
+        found.ok_or_else(|| format!("the tile of `{name}` does not consist of neighbours"))?;
     is_inside(context, param, global)?;
     let elements: i64 = extents.iter().product();
     let count = u.shape.iter().product::<i64>() / elements;
@@ -87,7 +88,9 @@ fn whole_block(
     for (dim, extent) in extents.iter().enumerate() {
         let all = global.modes.iter().find(|mode| mode.dim == dim).map_or(1, |mode| mode.extent);
         if all % extent != 0 {
-            return Err(format!("a tile of {all} does not consist of whole blocks of {extent} along dimension {dim} of `{name}`"));
+            return Err(format!(
+                "a tile of {all} does not consist of whole blocks of {extent} along dimension {dim} of `{name}`"
+            ));
         }
         if !facts.divides(*extent, &global.offsets[dim]) {
             let first = &global.offsets[dim];

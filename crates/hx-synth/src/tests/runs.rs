@@ -112,7 +112,7 @@ fn a_tile_that_is_no_run_says_why() {
             `tma.store` does not store `s` in boxes: stride `33` of `y` is 132 B, no multiple of 16 B; not `bulk.store`: the tile may pass the end `m` of dimension 0 of `y`; `copy` goes through registers and takes any tile
             `tma.store` does not store `s` in boxes: stride `33` of `y` is 132 B, no multiple of 16 B; not `bulk.store`: a run of `y` has 792 B, no multiple of 16 B; `copy` goes through registers and takes any tile
             `tma.store` does not store `s` in boxes: stride `33` of `y` is 132 B, no multiple of 16 B; not `bulk.store`: the runs of `y` begin at multiples of 792 B, not of 16 B; `copy` goes through registers and takes any tile
-            `tma.store` does not store `s` in boxes: elements of type `u4` are narrower than a byte; not `bulk.store`: elements of type `u4` are narrower than a byte; `copy` goes through registers and takes any tile
+            tma.store [64, 8]: asks for `32B swizzle ∘ (8,64):(64,1)`; whole boxes by one thread
             `tma.store` does not store `s` in boxes: stride `33` of `y` is 132 B, no multiple of 16 B; `copy` goes through registers and takes any tile
         "#]],
     );
@@ -155,7 +155,7 @@ fn wrong_runs_are_found() {
         `bulk.load` is no such copy
         nothing
         runs of `y` begin at multiples of the stride `33`
-        a box puts element [0, 1] at byte 4, and it lies at 32
+        a box puts element [0, 1] at byte 4, and it lies at byte 32
         the box at [0, 0] begins at byte 8
         a run of `y` reaches `7` of `m` in dimension 0
         the stride `34` of `y` interrupts a run
