@@ -94,8 +94,9 @@ fn whole_block(
         }
         if !facts.divides(*extent, &global.offsets[dim]) {
             let first = &global.offsets[dim];
+            let is = if first.as_const().is_some() { "no" } else { "not known to be a" };
             return Err(format!(
-                "the tile begins at `{first}` in dimension {dim} of `{name}`, which is not known to be a multiple of the {extent} of a block"
+                "the tile begins at `{first}` in dimension {dim} of `{name}`, which is {is} multiple of the {extent} of a block"
             ));
         }
     }
