@@ -44,7 +44,10 @@ test "tiles in boxes of bytes" for (m, n, p, q) in [
     assert(uses("tma.load"));
 }
 
-test "rows of 64 and 128 bytes, and of one and two bits" for (m, n, p, q) in [(64, 512, 64, 512), (37, 384, 64, 512)] {
+test "rows of 64 and 128 bytes, and of one and two bits" for (m, n, p, q) in [
+    (64, 512, 64, 512),
+    (37, 384, 64, 512),
+] {
     let u = uniform(u4, [m, n], low: 0, high: 16, seed: 1);
     let y = empty(u8, [p, q]);
     widened<BN = 128>(u, y);
@@ -87,7 +90,11 @@ kernel widened_in_bits<T: type = u2, BM = 32, BN = 256>(x: T[m, n], y: mut u8[p,
 }
 
 /// y[n, m] = w[n, k] · x[m, k]ᵀ: one thread of the producer brings both operands in boxes.
-kernel product<BM = 64, BN = 128, BK = 64, STAGES = 3, T: type = u4>(x: f16[m, k], w: T[n, k], y: mut f16[n, m])
+kernel product<BM = 64, BN = 128, BK = 64, STAGES = 3, T: type = u4>(
+    x: f16[m, k],
+    w: T[n, k],
+    y: mut f16[n, m],
+)
     where k % 32 == 0
     grid [cdiv(n, BN), cdiv(m, BM)]
 {
@@ -304,4 +311,56 @@ test "runs of short rows" for m in [8, 40] {
     short_rows(x, y);
     assert_eq(y, x);
     assert(uses("bulk.load"));
+}
+
+/// The blocks of a pair widen one tile of each matrix of a batch, which they share.
+kernel shared_by_two<BM = 32, BN = 64>(x: u4[b, m, n], y: mut u8[2, b, m, n])
+    where n % 32 == 0
+    grid [2 * cdiv(m, BM), cdiv(n, BN)]
+    cluster [2, 1]
+    threads 64
+{
+    let [i, j] = block_idx;
+    let (rank, pair) = (i % 2, i / 2);
+    let (s, pipe) = (shared_tensor(u4, [BM, BN, 2]), pipeline(2));
+    for k in 0..b {
+        let at = pipe.acquire();
+        copy_async(tile(x[k], [BM, BN])[.., .., pair, j], s[.., .., at], signal: pipe, multicast: 0);
+        let at = pipe.wait();
+        copy(cast(load(s[.., .., at]), u8), tile(y[rank, k], [BM, BN])[.., .., pair, j]);
+        pipe.release();
+    }
+}
+
+test "boxes of a batch that a pair of blocks shares" for (b, m, n) in [(1, 32, 64), (3, 50, 96)] {
+    let x = uniform(u4, [b, m, n], low: 0, high: 16, seed: 1);
+    let y = empty(u8, [2, b, m, n]);
+    shared_by_two(x, y);
+    assert_eq(y[0], x);
+    assert_eq(y[1], x);
+    assert(uses("tma.load.multicast"));
+}
+
+/// Tiles that begin before the tensor, where elements read as zeros.
+kernel shifted<BM = 16, BN = 64>(x: i4[m, n], y: mut i8[m, n])
+    where n % 32 == 0
+    grid [cdiv(m, BM), cdiv(n, BN)]
+    threads 64
+{
+    let [i, j] = block_idx;
+    let (s, pipe) = (shared_tensor(i4, [BM, BN, 1]), pipeline(1));
+    let k = pipe.acquire();
+    copy_async(x[i * BM - 1..i * BM - 1 + BM, j * BN - 32..j * BN - 32 + BN], s[.., .., k], signal: pipe);
+    let k = pipe.wait();
+    copy(cast(load(s[.., .., k]), i8), tile(y, [BM, BN])[.., .., i, j]);
+    pipe.release();
+}
+
+test "boxes that begin before the tensor" for (m, n) in [(16, 64), (40, 160)] {
+    let x = uniform(i4, [m, n], low: -8, high: 8, seed: 1);
+    let y = empty(i8, [m, n]);
+    shifted(x, y);
+    assert_eq(y[1.., 32..], x[..m - 1, ..n - 32]);
+    assert_eq(y[0, ..], zeros(i8, [n]));
+    assert_eq(y[.., ..32], zeros(i8, [m, 32]));
 }
