@@ -38,6 +38,7 @@ pub(super) const TASK_PARTS: &[&str] = &[
     "groups of copies",
     "stages that threads write",
     "packed stages",
+    "packed stages in boxes",
     "release of all stages but one",
     "multicast",
     // Which tiles a block works on, and for how many steps.

@@ -13,6 +13,7 @@ mod members;
 mod narrowed;
 mod order;
 mod orders;
+mod packed_boxes;
 mod padding;
 mod pipelines;
 mod previous;

@@ -99,6 +99,15 @@ impl DType {
         self.facts().bits
     }
 
+    /// Returns the number of elements that share a byte of storage: 2 for `u4`. Elements of a byte or more share none, so it is 1.
+    #[inline]
+    pub const fn per_byte(self) -> u32 {
+        match self.bits() {
+            bits @ 1..8 => 8 / bits,
+            _ => 1,
+        }
+    }
+
     /// Returns the name in source text, such as `bf16` or `f8e4m3`.
     pub const fn name(self) -> &'static str {
         self.facts().name

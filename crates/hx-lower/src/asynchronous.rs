@@ -5,7 +5,7 @@ use hx_dtype::AtomicOp;
 use hx_hir::ExprId;
 use hx_index::{Expr, Symbol};
 use hx_target::{BulkRow, Space, Target};
-use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, Param, View};
+use hx_tile::{Atomic, Base, MemoryOrder, MemoryScope, OpKind, Param, View, bytes_text};
 
 use crate::cache::Hints;
 use crate::error::Lower;
@@ -201,13 +201,11 @@ impl Lowering<'_> {
         if i64::from(param.align) % unit != 0 {
             return Some(format!("`{name}` begins at a multiple of {} B, not of {unit} B", param.align));
         }
-        let bytes = |stride: &Expr| self.facts.divisor(&stride.clone().scale(bits)) / 8;
-        let is_aligned = |stride: &&Expr| stride.as_const().is_some() || bytes(stride) % unit == 0;
+        let known = |stride: &Expr| self.facts.divisor(&stride.scale(bits));
+        let is_aligned = |stride: &&Expr| stride.as_const().is_some() || known(stride) % (unit * 8) == 0;
         if let Some(stride) = param.stride.iter().find(|stride| !is_aligned(stride)) {
-            let known = bytes(stride);
-            return Some(format!(
-                "stride `{stride}` of `{name}` is a multiple of {known} B, not of {unit} B"
-            ));
+            let known = bytes_text(known(stride));
+            return Some(format!("stride `{stride}` of `{name}` is a multiple of {known}, not of {unit} B"));
         }
         if let Some(start) = view.offsets.iter().find(|start| self.begins_before(start)) {
             return Some(format!(

@@ -103,8 +103,8 @@ pub(crate) struct BulkCode {
     pub(crate) site: SiteId,
     /// Position among the tensors of the launch.
     pub(crate) tensor: usize,
-    /// Bytes of an element.
-    pub(crate) element: usize,
+    /// Bits of an element of the tensors. A map of a tensor with elements narrower than a byte has bytes as its elements.
+    pub(crate) bits: usize,
     pub(crate) part: PartCode,
     /// Position among the shared tensors.
     pub(crate) shared: usize,

@@ -32,8 +32,9 @@ impl MapElement {
         MapElement::Bf16,
     ];
 
-    /// Returns the element type by which bulk copies move elements of a type; `None` below a byte. Types that the driver does not
-    /// know are moved as integers of their size, and `tf32` as `f32`.
+    /// Returns the element type by which bulk copies move elements of a type; `None` below a byte, because such a tensor is
+    /// described as one of bytes ([`carrier`]). Types that the driver does not know are moved as integers of their size, and `tf32`
+    /// as `f32`.
     pub fn of(dtype: DType) -> Option<MapElement> {
         Some(match dtype {
             DType::Bool | DType::I8 | DType::U8 | DType::F8E4m3 | DType::F8E5m2 | DType::F8E8m0 => {
@@ -58,4 +59,10 @@ impl MapElement {
     pub fn number(self) -> u32 {
         self as u32
     }
+}
+
+/// Returns the element type of a map of a tensor with elements of type `dtype`. Elements narrower than a byte are moved as the bytes
+/// that hold them: the map of a tensor of `u4` with `n` columns has `n / 2` columns of `u8`.
+pub fn carrier(dtype: DType) -> DType {
+    if dtype.per_byte() > 1 { DType::U8 } else { dtype }
 }

@@ -15,7 +15,7 @@ mod tests;
 use hx_dtype::DType;
 use serde::{Deserialize, Serialize};
 
-pub use element::MapElement;
+pub use element::{MapElement, carrier};
 
 /// A tensor of global memory as bulk copies see it, with extents and strides of type `N`: what `cuTensorMapEncodeTiled` takes,
 /// without interleaving and with element strides of 1.

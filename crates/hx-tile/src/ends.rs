@@ -42,11 +42,12 @@ impl View {
         Ok(Some((*dim, end.maximum(&Expr::default(), facts))))
     }
 
-    /// Checks that the rows of boxes of the view begin where the hardware takes them and, with `writes`, that no box writes behind the
-    /// end of a row of the tensor. Facts of the kernel and of the launch decide.
+    /// Checks that the rows of boxes of the view begin where the hardware takes them, that they end with a whole byte and, with
+    /// `writes`, that no box writes behind the end of a row of the tensor. Facts of the kernel and of the launch decide.
     ///
     /// # Errors
-    /// A text about the start or end of a row that is not known to be a multiple of `limits.corner` or `limits.tail` bytes.
+    /// A text about the start or end of a row that is not known to be a multiple of `limits.corner` or `limits.tail` bytes, or of whole
+    /// bytes.
     pub fn box_rows(
         &self,
         param: &TensorParam,
@@ -57,17 +58,19 @@ impl View {
         let is_row = |dim: &usize| param.stride.get(*dim).and_then(Expr::as_const) == Some(1);
         let Some(dim) = self.modes.iter().map(|mode| mode.dim).find(is_row) else { return Ok(()) };
         let (name, bits) = (&param.name, i64::from(param.dtype.bits()));
-        let known = |e: &Expr| facts.divisor(&e.scale(bits)) / 8;
-        let is_no_multiple = |e: &Expr, known: i64, unit: i64| match e.as_const() {
-            Some(_) => format!("which is {known} B and no multiple of {unit} B"),
-            None => format!("which is known to be a multiple of {known} B only, not of {unit} B"),
+        let known = |e: &Expr| facts.divisor(&e.scale(bits));
+        let is_no_multiple = |e: &Expr, unit: i64| match e.as_const() {
+            Some(_) => format!("which is {} and no multiple of {unit} B", bytes_text(known(e))),
+            None => {
+                let known = bytes_text(known(e));
+                format!("which is known to be a multiple of {known} only, not of {unit} B")
+            }
         };
         let (first, end) = (&self.offsets[dim], &param.shape[dim]);
-        let begins = known(first);
-        if begins % limits.corner != 0 {
+        if known(first) % (limits.corner * 8) != 0 {
             return Err(format!(
                 "the rows of the tile begin at `{first}` in `{name}`, {}",
-                is_no_multiple(first, begins, limits.corner)
+                is_no_multiple(first, limits.corner)
             ));
         }
         let last = self
@@ -75,13 +78,29 @@ impl View {
             .iter()
             .filter(|mode| mode.dim == dim)
             .fold(first.clone(), |last, mode| last + mode.factor.scale(mode.extent - 1));
-        let ends = known(end);
-        if writes && ends % limits.tail != 0 && !facts.proves_lt(&last, end) {
+        let is_inside = facts.proves_lt(&last, end);
+        if writes && known(end) % (limits.tail * 8) != 0 && !is_inside {
             return Err(format!(
                 "the rows of `{name}` end at `{end}`, {}, and boxes are written up to one",
-                is_no_multiple(end, ends, limits.tail)
+                is_no_multiple(end, limits.tail)
+            ));
+        }
+        // The hardware clips whole bytes. If a row ended within one, its last byte would bring elements behind the end, which are not 0.
+        if known(end) % 8 != 0 && !is_inside {
+            let (may, is) = match end.as_const() {
+                Some(_) => ("end", "is no multiple"),
+                None => ("may end", "is not known to be a multiple"),
+            };
+            let (each, dtype) = (param.dtype.per_byte(), param.dtype);
+            return Err(format!(
+                "the rows of `{name}` {may} within a byte, at `{end}`, which {is} of {each} elements of type `{dtype}`"
             ));
         }
         Ok(())
     }
+}
+
+/// Returns a number of bits as text: `4 B`, or `4 bits` if they are no whole bytes.
+pub fn bytes_text(bits: i64) -> String {
+    if bits % 8 == 0 { format!("{} B", bits / 8) } else { format!("{bits} bits") }
 }

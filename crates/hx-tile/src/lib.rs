@@ -45,6 +45,7 @@ pub use cost::{Cost, Resource, ResourceCycles};
 pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
 pub use description::{Access, Description, Holds, Region};
 pub use elementwise::{Map, Scalar};
+pub use ends::bytes_text;
 pub use estimate::{
     Bound, Estimate, Launch, LoopEstimate, OpCycles, RoleEstimate, bound_text, estimate_text, loop_lines,
     resources_text, role_text, threads_text,

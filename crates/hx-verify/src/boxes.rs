@@ -2,6 +2,7 @@
 //! with the solved layout.
 
 use hx_index::Expr;
+use hx_layout::Layout;
 use hx_target::{Space, SwizzleMode};
 use hx_tile::{Base, BulkChoice, Constant, PrefetchChoice, SharedLayout, TensorParam, View};
 
@@ -27,7 +28,7 @@ impl Check<'_> {
         };
         let param = self.program.tensor_param(id).ok_or("a box is of a tensor")?;
         let info = self.program.tensor(tensor);
-        if param.dtype != info.dtype || info.dtype.bits() < 8 {
+        if param.dtype != info.dtype {
             return Err(format!("a box of {} is copied as {}", param.dtype, info.dtype));
         }
         if !row.moves(info.dtype, adds) {
@@ -52,7 +53,7 @@ impl Check<'_> {
         if mode != SwizzleMode::Plain && (choice.runs || width != i64::from(mode.width_bytes())) {
             return Err(format!("the rows of a box have {width} B under {}", mode.phrase()));
         }
-        let (shape, bytes) = (&info.shape[..], i64::from(info.dtype.bits()) / 8);
+        let (shape, bits) = (&info.shape[..], i64::from(info.dtype.bits()));
         let blocks = match choice.share {
             None => 1,
             Some(_) if blocks > 1 => i64::from(blocks),
@@ -62,7 +63,8 @@ impl Check<'_> {
             return Err(format!("`{}` brings a box to one block only", row.name));
         }
         let align = row.run.map_or(i64::from(self.program.target.limits.wavefront_bytes()), i64::from);
-        Boxes { global, shared, choice, layout, mode, shape, bytes, blocks, align }.cover()
+        let block = param.block.as_ref();
+        Boxes { block, global, shared, choice, layout, mode, shape, bits, blocks, align }.cover()
     }
 
     /// Checks that the elements of each run lie one after the other in global memory and inside of the tensor, and that runs begin and
@@ -74,26 +76,35 @@ impl Check<'_> {
         if !dims.into_iter().eq(0..rank) || choice.extents.len() != rank {
             return Err(format!("the runs of `{name}` do not have its {rank} dimensions"));
         }
-        if param.block.is_some() || global.picked.is_some() {
+        if global.picked.is_some() {
             return Err(format!("`{name}` is not read as it lies in memory"));
         }
-        let bytes = i64::from(param.dtype.bits()) / 8;
+        let (bits, unit) = (i64::from(param.dtype.bits()), unit * 8);
+        if let Some(block) = &param.block {
+            self.whole(param, global, block, choice)?;
+        }
         let mut length = 1;
         for (dim, extent) in choice.dims.iter().zip(&choice.extents) {
             let stride = &param.stride[*dim];
+            // The elements of a block have an order of their own, and blocks follow each other.
+            if param.block.is_some() {
+                length *= i64::from(*extent);
+                continue;
+            }
             if *extent > 1 && stride.as_const() != Some(length) {
                 return Err(format!("the stride `{stride}` of `{name}` interrupts a run"));
             }
-            if *extent == 1 && facts.divisor(stride) * bytes % unit != 0 && is_walked(global, *dim) {
+            if *extent == 1 && facts.divisor(stride) * bits % unit != 0 && is_walked(global, *dim) {
                 return Err(format!("runs of `{name}` begin at multiples of the stride `{stride}`"));
             }
             length *= i64::from(*extent);
         }
-        let first = facts.divisor(&param.offset(&global.offsets, facts)) * bytes;
-        if [length * bytes, first, i64::from(param.align)].iter().any(|at| at % unit != 0) {
+        let first = facts.divisor(&param.offset(&global.offsets, facts)) * bits;
+        if [length * bits, first, i64::from(param.align) * 8].iter().any(|at| at % unit != 0) {
             return Err(format!(
-                "a run of `{name}` of {} B begins at a multiple of {first} B",
-                length * bytes
+                "a run of `{name}` of {} B begins at a multiple of {} B",
+                length * bits / 8,
+                first / 8
             ));
         }
         let own = global.ends.iter().map(|(dim, end)| (*dim, (&global.offsets[*dim], end)));
@@ -107,21 +118,35 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// Checks that runs of a tensor whose elements lie in blocks are whole blocks, from their first elements on.
+    fn whole(&self, param: &TensorParam, global: &View, block: &Layout, choice: &BulkChoice) -> Checked {
+        for (dim, extent) in choice.dims.iter().zip(&choice.extents) {
+            let own = block.mode(*dim).size();
+            if own != i64::from(*extent) || !self.program.facts.divides(own, &global.offsets[*dim]) {
+                return Err(format!("a run of `{}` is no whole block along dimension {dim}", param.name));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that each row of a box begins at a multiple of [`MapLimits::corner`](hx_target::MapLimits::corner) bytes, and
     /// that no copy writes behind the end of a row of the tensor: no box reaches past the end, or the end is at a multiple of
-    /// `tail` bytes.
+    /// `tail` bytes. A load may only reach past an end at a whole byte.
     fn aligned(&self, param: &TensorParam, global: &View, dims: &[usize], writes: bool) -> Checked {
         let (limits, facts, name) = (&self.program.target.rows().map, &self.program.facts, &param.name);
-        let bytes = i64::from(param.dtype.bits()) / 8;
+        let bits = i64::from(param.dtype.bits());
         let Some(dim) = dims.first().copied() else { return Err("a box has no dimension".into()) };
         let (first, end) = (&global.offsets[dim], &param.shape[dim]);
-        if facts.divisor(first) * bytes % limits.corner != 0 {
+        if facts.divisor(first) * bits % (limits.corner * 8) != 0 {
             return Err(format!("the rows of boxes of `{name}` begin at `{first}`"));
         }
         let along = global.modes.iter().filter(|mode| mode.dim == dim);
         let last = along.fold(first.clone(), |last, mode| last + mode.factor.scale(mode.extent - 1));
         let is_inside = facts.proves_lt(&last, end);
-        if writes && !is_inside && facts.divisor(end) * bytes % limits.tail != 0 {
+        if !is_inside && facts.divisor(end) * bits % 8 != 0 {
+            return Err(format!("boxes of `{name}` end within a byte, at `{end}`"));
+        }
+        if writes && !is_inside && facts.divisor(end) * bits % (limits.tail * 8) != 0 {
             return Err(format!("boxes of `{name}` are written behind the end `{end}` of its rows"));
         }
         Ok(())
@@ -139,13 +164,13 @@ impl Check<'_> {
         if param.block.is_some() || global.picked.is_some() || global.pad != Constant::ZERO {
             return Err(format!("`{name}` is not read as it lies in memory"));
         }
-        let bytes = i64::from(param.dtype.bits()) / 8;
+        let bits = i64::from(param.dtype.bits());
         let facts = &self.program.facts;
         for (at, dim) in along.iter().enumerate() {
             let stride = &param.stride[*dim];
             let is_legal = match at {
                 0 => stride.as_const() == Some(1),
-                _ => facts.divisor(stride) * bytes % limits.stride == 0,
+                _ => facts.divisor(stride) * bits % (limits.stride * 8) == 0,
             };
             if !is_legal {
                 return Err(format!("no map has the stride `{stride}` of `{name}` in place {at}"));
@@ -159,9 +184,12 @@ impl Check<'_> {
                 return Err(format!("no box of `{name}` ends at `{end}` in dimension {dim}"));
             }
         }
-        let row = i64::from(extents[0]) * bytes;
-        let is_extent = |extent: &u32| (1..=limits.r#box).contains(extent);
-        if row % i64::from(limits.row) != 0 || !extents.iter().all(is_extent) {
+        let row = i64::from(extents[0]) * bits;
+        // A map of elements narrower than a byte counts the bytes of its first dimension.
+        let counts =
+            extents.iter().enumerate().map(|(at, n)| if at == 0 { row / bits.max(8) } else { i64::from(*n) });
+        let is_row = row % (i64::from(limits.row) * 8) == 0;
+        if !is_row || counts.into_iter().any(|n| !(1..=i64::from(limits.r#box)).contains(&n)) {
             return Err(format!("boxes of `{name}` may not have the extents {extents:?}"));
         }
         if i64::from(param.align) % limits.stride != 0 {
@@ -208,8 +236,15 @@ fn is_walked(view: &View, dim: usize) -> bool {
     view.modes.iter().any(|mode| mode.dim == dim && mode.extent > 1)
 }
 
+/// Returns the place of a bit as text: `byte 4`, or `bit 36` within a byte.
+fn place_text(bit: i64) -> String {
+    if bit % 8 == 0 { format!("byte {}", bit / 8) } else { format!("bit {bit}") }
+}
+
 /// The boxes or runs of a copy.
 struct Boxes<'a> {
+    /// The layout of a block of the tensor in global memory, if its elements lie in blocks.
+    block: Option<&'a Layout>,
     global: &'a View,
     shared: &'a View,
     choice: &'a BulkChoice,
@@ -217,8 +252,8 @@ struct Boxes<'a> {
     mode: SwizzleMode,
     /// The shape of the shared tensor.
     shape: &'a [i64],
-    /// Bytes of an element.
-    bytes: i64,
+    /// Bits of an element.
+    bits: i64,
     /// The number of blocks that divide the boxes among themselves.
     blocks: i64,
     /// The bytes that the address of a box or run in shared memory must be a multiple of.
@@ -301,39 +336,50 @@ impl Boxes<'_> {
     /// its elements where the solved layout has it. `index` is as in `place`.
     fn compare(&self, index: &[i64], first: &[i64]) -> Checked {
         let start = self.plain(index, first)?;
-        if start % self.align != 0 {
-            return Err(format!("the box at {first:?} begins at byte {start}"));
+        if start % (self.align * 8) != 0 {
+            return Err(format!("the box at {first:?} begins at {}", place_text(start)));
         }
-        // The first dimension of the map runs fastest.
         let mut order = Vec::new();
         for (dim, extent) in self.choice.dims.iter().zip(&self.choice.extents) {
             let mode = self.global.modes.iter().position(|mode| mode.dim == *dim);
             order.extend(mode.map(|mode| (mode, i64::from(*extent))));
         }
         let extents: Vec<i64> = order.iter().map(|(_, extent)| *extent).collect();
-        for linear in 0..extents.iter().product::<i64>() {
+        let all = extents.iter().product::<i64>();
+        for number in 0..all {
             let mut at = first.to_vec();
-            let inside = hx_tile::coordinate(linear, &extents);
-            order.iter().zip(inside).for_each(|((mode, _), step)| at[*mode] += step);
-            // The hardware swizzles addresses of shared memory.
-            let found = self.mode.of_bytes().apply(start + linear * self.bytes);
-            let wanted = self.byte(index, &at)?;
+            let inside = hx_tile::coordinate(number, &extents);
+            order.iter().zip(&inside).for_each(|((mode, _), step)| at[*mode] += step);
+            // The first dimension of a map or of a run without blocks runs fastest.
+            let in_block = |block: &Layout| {
+                let along = order.iter().zip(&inside);
+                along.map(|((mode, _), step)| block.mode(self.global.modes[*mode].dim).eval(*step)).sum()
+            };
+            let linear: i64 = self.block.map_or(number, in_block);
+            if linear >= all {
+                return Err(format!("a block has element {at:?} at {linear}, behind its {all} elements"));
+            }
+            // The hardware swizzles addresses of shared memory, which count bytes.
+            let plain = start + linear * self.bits;
+            let found = self.mode.of_bytes().apply(plain / 8) * 8 + plain % 8;
+            let wanted = self.bit(index, &at)?;
             if found != wanted {
-                return Err(format!("a box puts element {at:?} at byte {found}, and it lies at {wanted}"));
+                let (found, wanted) = (place_text(found), place_text(wanted));
+                return Err(format!("a box puts element {at:?} at {found}, and it lies at {wanted}"));
             }
         }
         Ok(())
     }
 
-    /// Returns the byte in shared memory of an element of the tile, before the swizzle; fails as `place` does.
+    /// Returns the first bit in shared memory of an element of the tile, before the swizzle; fails as `place` does.
     fn plain(&self, index: &[i64], at: &[i64]) -> Result<i64, String> {
-        Ok(i64::from(self.layout.offset) + self.place(index, at)? * self.bytes)
+        Ok(i64::from(self.layout.offset) * 8 + self.place(index, at)? * self.bits)
     }
 
-    /// Returns the byte in shared memory of an element of the tile; fails as `place` does.
-    fn byte(&self, index: &[i64], at: &[i64]) -> Result<i64, String> {
+    /// Returns the first bit in shared memory of an element of the tile; fails as `place` does.
+    fn bit(&self, index: &[i64], at: &[i64]) -> Result<i64, String> {
         let place = self.layout.swizzle.apply(self.place(index, at)?);
-        Ok(i64::from(self.layout.offset) + place * self.bytes)
+        Ok(i64::from(self.layout.offset) * 8 + place * self.bits)
     }
 
     /// Returns the offset in the shared tensor, in elements and before the swizzle, of the element `at` of the tile. `index`

@@ -155,8 +155,49 @@ fn shared() -> ThreadProgram {
 
 #[test]
 fn boxes_are_stored_and_loaded() {
-    for (name, program) in [("bulk_store", stored()), ("bulk_load", loaded()), ("bulk_multicast", shared())] {
+    let programs = [
+        ("bulk_store", stored()),
+        ("bulk_load", loaded()),
+        ("bulk_multicast", shared()),
+        ("bulk_packed", packed()),
+    ];
+    for (name, program) in programs {
         let golden = format!("{}/tests/golden_sm_90a/{name}.cu", env!("CARGO_MANIFEST_DIR"));
         expect_file![golden].assert_eq(&text(&program));
     }
+}
+
+/// Elements narrower than a byte: a map of bytes, and a run whose address and length are half as large as its elements.
+fn packed() -> ThreadProgram {
+    let mut program = stored();
+    program.name = "bulk_packed".into();
+    let (shape, stride) = ([dim("m"), dim("n")], [dim("n"), c(1)]);
+    program.params = vec![tensor("y", DType::U4, true, &shape, &stride)];
+    program.registers = vec![array("r", DType::U4, 32)];
+    let registers = regs(0, c(0), 0..32);
+    let write = store(16, registers.clone(), Memory::Shared(0), thread().scale(32));
+    program.body[0] = group(0, "fill(r, 1)", vec![fill(registers, 1)]);
+    program.body[1] = group(1, "copy(r, s)", vec![Stmt::Leaf(Leaf::Transfer(write))]);
+    program.shared[0].dtype = DType::U4;
+    program.maps = vec![TensorMap {
+        dims: vec![dim("n").div(&c(2), &Facts::default()), dim("m")],
+        strides: vec![dim("n").div(&c(2), &Facts::default())],
+        extents: vec![128, 16],
+        swizzle: 128,
+        l2: 128,
+        ..TensorMap::plain(0, "y", DType::U8)
+    }];
+    let run = Stmt::Leaf(Leaf::BulkStore(BulkStore {
+        row: hx_target::row("bulk.store"),
+        to: Part::Run {
+            first: Address { memory: Memory::Global(0), offset: block(0).scale(512) },
+            elements: 512,
+        },
+        address: Address { memory: Memory::Shared(0), offset: c(1024) },
+        cache: hx_target::Cache::default(),
+    }));
+    program.body.truncate(6);
+    program.body.push(group(4, "copy_async(s, y)", vec![run, Stmt::Leaf(Leaf::BulkCommit)]));
+    program.body.push(Stmt::Leaf(Leaf::BulkWait { leave: 0, read: false }));
+    program
 }

@@ -7,6 +7,7 @@ use hx_dtype::DType;
 use hx_index::Cond;
 use hx_layout::Layout;
 use hx_target::{BulkRow, Completion, CopyRow, Fragment, GemmRow, Space};
+use hx_tensor_map::carrier;
 use hx_thread::{Address, AtomicUse, Memory, Param, Part};
 use hx_tile::{MemoryOrder, MemoryScope};
 
@@ -227,14 +228,20 @@ impl Compilation<'_> {
         if dtype != other {
             return self.malformed(format!("`{name}` copies {dtype} to {other}"));
         }
+        if let Part::Box { map, .. } = part {
+            let (element, wanted) = (self.program.maps[*map as usize].element, carrier(dtype));
+            if element != wanted {
+                return self.malformed(format!("`{name}` copies {dtype} by a map of {element}"));
+            }
+        }
         let part = self.part(row, part, dtype)?;
         self.granule = self.granule.min(PIECE);
         let offset = self.uniform(&address.offset, "the address of a bulk copy")?;
-        let (tensor, shared, element) = (tensor as usize, shared as usize, dtype.bits() as usize / 8);
+        let (tensor, shared, bits) = (tensor as usize, shared as usize, dtype.bits() as usize);
         let blocks = Vec::new();
         let accesses = row.form().asynchronous();
         let [global, local] = [Space::Global, Space::Shared].map(|space| accesses.access(space));
-        Ok(BulkCode { site: self.site, tensor, element, part, shared, offset, global, local, blocks })
+        Ok(BulkCode { site: self.site, tensor, bits, part, shared, offset, global, local, blocks })
     }
 
     /// Compiles the part of global memory that a bulk copy moves.

@@ -37,6 +37,11 @@ fn element(map: &TensorMap) -> usize {
     map.element.bits() as usize / 8
 }
 
+/// Returns the byte at which the element `number` of `bits` bits begins; `None` within a byte, or past the end of 64 bits.
+fn in_bytes(number: i64, bits: usize) -> Option<i64> {
+    number.checked_mul(bits as i64).filter(|at| at % 8 == 0).map(|at| at / 8)
+}
+
 /// Returns the pieces of the box of a map whose first element has these coordinates and lies at byte `start` of shared memory.
 ///
 /// # Errors
@@ -114,12 +119,15 @@ impl<'a> Block<'a> {
         let malformed = |block: &Self, text: String| block.error(c.site, None, Fault::Malformed(text));
         let code = self.code;
         let bytes = match &c.part {
-            PartCode::Box { map, .. } => code.maps[*map].extents.iter().product::<u32>() as usize * c.element,
+            PartCode::Box { map, .. } => {
+                let map = &code.maps[*map];
+                map.extents.iter().product::<u32>() as usize * element(map)
+            }
             PartCode::Run { bytes, .. } => *bytes,
         };
         let offset = c.offset.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?;
         let shared = &code.shared[c.shared];
-        let within = offset.checked_mul(c.element as i64).and_then(|at| usize::try_from(at).ok());
+        let within = in_bytes(offset, c.bits).and_then(|at| usize::try_from(at).ok());
         let Some(within) = within.filter(|at| at + bytes <= shared.bytes) else {
             let text = format!("{bytes} bytes are copied at element {offset} of `{}`", shared.name);
             return Err(malformed(self, text));
@@ -137,7 +145,8 @@ impl<'a> Block<'a> {
                 for coordinate in coordinates {
                     first.push(coordinate.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?);
                 }
-                let (corner, unit) = (first[0] * c.element as i64, self.code.target.rows().map.corner);
+                let width = element(&code.maps[*map]) as i64;
+                let (corner, unit) = (first[0] * width, self.code.target.rows().map.corner);
                 if corner % unit != 0 {
                     let text = format!(
                         "a box at byte {corner} of the rows of its tensor, which is not a multiple of {unit}"
@@ -152,7 +161,10 @@ impl<'a> Block<'a> {
             }
             PartCode::Run { offset, .. } => {
                 let offset = offset.scalar(&self.agent.env).map_err(|f| self.failed(c.site, f))?;
-                run(offset.saturating_mul(c.element as i64), start, bytes)
+                match in_bytes(offset, c.bits) {
+                    Some(from) => run(from, start, bytes),
+                    None => Err(format!("a run begins within a byte, at element {offset} of its tensor")),
+                }
             }
         };
         let pieces = pieces.map_err(|text| malformed(self, text))?;

@@ -532,3 +532,108 @@ fn a_map_keeps_its_limits() {
     );
     check(&|m| m.dims = vec![c(1); 6], expect!["`y` has 6 dimensions in bulk copies, which take 1 to 5"]);
 }
+
+/// Stores 256 elements of `u4` that are 3, from shared memory to a tensor of zeros with rows of 96 elements, by a map of `element`.
+fn check_packed(element: DType, row: &str, to: Part, want: Expect) {
+    let mut k = Kernel::new(32);
+    k.output("y", DType::U4, &[6, 96], &[96, 1]);
+    let s = k.shared("s", DType::U4, 256);
+    let r = k.registers("r", DType::U4, 8);
+    k.program.maps.push(TensorMap {
+        dims: vec![c(48), c(6)],
+        strides: vec![c(48)],
+        extents: vec![32, 4],
+        swizzle: 32,
+        ..TensorMap::plain(0, "y", element)
+    });
+    let write = transfer("st.shared.b32", first(r, 8), s, thread() * c(8));
+    k.op("copy(r, s)", vec![fill(first(r, 8), 3), write]);
+    k.push(Stmt::Leaf(Leaf::Fence(Fence::Proxy)));
+    k.push(Stmt::Leaf(Leaf::Barrier));
+    let (row, address) = (hx_target::row(row), Address { memory: s, offset: c(0) });
+    let store = BulkStore { row, to, address, cache: hx_target::Cache::default() };
+    k.op("copy_async(s, y)", vec![Stmt::Leaf(Leaf::BulkStore(store)), Stmt::Leaf(Leaf::BulkCommit)]);
+    k.op("wait_stores(0)", vec![Stmt::Leaf(Leaf::BulkWait { leave: 0, read: true })]);
+    let mut arguments = [tensor(DType::U4, &[6, 96], &[96, 1], &[0.0; 6 * 96])];
+    let text = match k.run(&mut arguments) {
+        Ok(_) => {
+            let all = values(DType::U4, &arguments[0]);
+            let row = |row: &[f64]| {
+                format!(
+                    "{} of 3, from {:?} on\n",
+                    row.iter().sum::<f64>() / 3.0,
+                    row.iter().position(|x| *x == 3.0)
+                )
+            };
+            all.chunks(96).map(row).collect()
+        }
+        failed => error_text(failed),
+    };
+    want.assert_eq(&text);
+}
+
+#[test]
+fn elements_narrower_than_a_byte_move_as_bytes() {
+    let boxed = |coordinates: [i64; 2]| Part::Box { map: 0, coordinates: coordinates.map(c).to_vec() };
+    let run = |offset| Part::Run { first: Address { memory: y(), offset: c(offset) }, elements: 256 };
+    // Half of the box is past the end of the rows.
+    check_packed(
+        DType::U8,
+        "tma.store",
+        boxed([32, 3]),
+        expect![[r#"
+        0 of 3, from None on
+        0 of 3, from None on
+        0 of 3, from None on
+        32 of 3, from Some(64) on
+        32 of 3, from Some(64) on
+        32 of 3, from Some(64) on
+    "#]],
+    );
+    check_packed(
+        DType::U8,
+        "bulk.store",
+        run(64),
+        expect![[r#"
+        32 of 3, from Some(64) on
+        96 of 3, from Some(0) on
+        96 of 3, from Some(0) on
+        32 of 3, from Some(0) on
+        0 of 3, from None on
+        0 of 3, from None on
+    "#]],
+    );
+    check_packed(
+        DType::U8,
+        "bulk.store",
+        run(33),
+        expect![[r#"
+        a run begins within a byte, at element 33 of its tensor
+          block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]],
+    );
+    check_packed(
+        DType::U8,
+        "bulk.store",
+        run(16),
+        expect![[r#"
+        a run from byte 8 of its tensor to byte 0 of shared memory
+          block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]],
+    );
+    check_packed(
+        DType::U8,
+        "tma.store",
+        boxed([8, 0]),
+        expect![[r#"
+        a box at byte 8 of the rows of its tensor, which is not a multiple of 16
+          block [0, 0, 0], #1 `copy_async(s, y)`
+    "#]],
+    );
+    check_packed(
+        DType::U4,
+        "tma.store",
+        boxed([0, 0]),
+        expect!["`y` has elements of 4 bits, and bulk copies take whole bytes"],
+    );
+}

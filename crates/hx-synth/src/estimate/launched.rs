@@ -116,13 +116,12 @@ fn rows_of_loads(program: &TileProgram, src: &View, known: &Values) -> Option<Lo
 /// between rows is unknown.
 fn factor(program: &TileProgram, rows: &LoadedRows, known: &Values) -> Option<f64> {
     let param = program.tensor_param(rows.param)?;
-    let bytes = i64::from(param.dtype.bits()) / 8;
+    let bytes = |elements: i64| elements.saturating_mul(i64::from(param.dtype.bits())) / 8;
     let line = i64::from(program.target.limits.line_bytes);
     // Elements behind the end of a row are not fetched.
     let inside = value(known, param.shape.get(rows.dim)?)?;
-    let row = rows.extent.min(inside.max(1)).saturating_mul(bytes);
-    let apart =
-        rows.others.iter().map(|dim| Some(value(known, param.stride.get(*dim)?)?.saturating_mul(bytes)));
+    let row = bytes(rows.extent.min(inside.max(1)));
+    let apart = rows.others.iter().map(|dim| Some(bytes(value(known, param.stride.get(*dim)?)?)));
     let unit = apart.collect::<Option<Vec<i64>>>()?.into_iter().fold(line, gcd);
     Some(mean_lines(row, unit, line) / mean_lines(row, line, line))
 }

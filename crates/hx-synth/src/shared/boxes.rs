@@ -1,10 +1,12 @@
 //! Bulk copies: one thread moves a tile between global and shared memory box by box. A box is compact in shared memory, under a
 //! swizzle of the closed set. [`super::runs`] cuts tiles into runs.
+//!
+//! Elements narrower than a byte are moved as the bytes that hold them. Extents here are in elements; only the limit on the
+//! extent of a box along the contiguous dimension counts bytes then.
 
 use hx_dtype::DType;
-use hx_index::Expr;
-use hx_target::{BulkRow, Space, SwizzleMode};
-use hx_tile::{Base, Constant, Op, OpKind, Tensor, TensorParam, View};
+use hx_target::{BulkRow, MapLimits, Space, SwizzleMode};
+use hx_tile::{Base, Constant, Op, OpKind, Tensor, TensorParam, View, bytes_text};
 
 use super::buffer::{Boxes, By, Candidate, Use};
 use super::constraint::Constraint;
@@ -93,13 +95,13 @@ pub(crate) fn fetched(
 ) -> Result<(Vec<usize>, Vec<u32>), String> {
     let param = global::param_of(context.program(), global).ok_or("it is not a tensor of global memory")?;
     let dims = dimensions(context, param, global, false)?;
-    let (limits, bytes) = (&context.target().rows().map, i64::from(param.dtype.bits()) / 8);
+    let (limits, bits) = (&context.target().rows().map, i64::from(param.dtype.bits()));
     let mut extents: Vec<u32> = Vec::with_capacity(dims.len());
     for dim in &dims {
         let all = global.modes.iter().find(|mode| mode.dim == *dim).map_or(1, |mode| mode.extent);
-        let unit = if extents.is_empty() { i64::from(limits.row) } else { bytes };
-        let fits = |n: &i64| all % n == 0 && n * bytes % unit == 0;
-        let extent = (1..=all.min(i64::from(limits.r#box))).rev().find(fits);
+        let unit = if extents.is_empty() { i64::from(limits.row) * 8 } else { bits };
+        let fits = |n: &i64| all % n == 0 && n * bits % unit == 0;
+        let extent = (1..=all.min(longest(limits, param.dtype, extents.is_empty()))).rev().find(fits);
         let extent = extent.and_then(|extent| u32::try_from(extent).ok());
         extents
             .push(extent.ok_or_else(|| {
@@ -156,12 +158,12 @@ fn dimensions(
 ) -> Result<Vec<usize>, String> {
     let target = context.target();
     let (facts, name, limits) = (&context.program().facts, &param.name, &target.rows().map);
-    let bytes = i64::from(param.dtype.bits()) / 8;
-    if bytes == 0 {
-        return Err(format!("elements of type `{}` are narrower than a byte", param.dtype));
+    let bits = i64::from(param.dtype.bits());
+    if param.block.is_some() {
+        return Err(format!("the elements of `{name}` lie in blocks, of which no box is made"));
     }
-    if param.block.is_some() || view.picked.is_some() {
-        return Err(format!("the rows of `{name}` are picked, or its elements lie in blocks"));
+    if view.picked.is_some() {
+        return Err(format!("the rows of `{name}` are picked"));
     }
     if view.pad != Constant::ZERO {
         return Err(format!("elements outside of `{name}` read as {}", view.pad));
@@ -188,15 +190,16 @@ fn dimensions(
     let inner = inner.ok_or_else(|| format!("no dimension of the tile is contiguous in `{name}`"))?;
     for dim in (0..rank).filter(|dim| *dim != inner) {
         let stride = &param.stride[dim];
-        let known = facts.divisor(&(stride * &Expr::constant(bytes)));
-        if known % limits.stride != 0 {
+        let known = facts.divisor(&stride.scale(bits));
+        if known % (limits.stride * 8) != 0 {
+            let known = bytes_text(known);
             // A stride that the kernel fixes has one length; a stride of a launch has a known divisor only.
             return Err(match stride.as_const() {
                 Some(_) => {
-                    format!("stride `{stride}` of `{name}` is {known} B, no multiple of {} B", limits.stride)
+                    format!("stride `{stride}` of `{name}` is {known}, no multiple of {} B", limits.stride)
                 }
                 None => format!(
-                    "stride `{stride}` of `{name}` is known to be a multiple of {known} B only, not of {} B",
+                    "stride `{stride}` of `{name}` is known to be a multiple of {known} only, not of {} B",
                     limits.stride
                 ),
             });
@@ -236,6 +239,11 @@ fn dealt(
     Some(Err(refused.unwrap_or_else(odd)))
 }
 
+/// Returns the most elements of a box along a dimension: along the contiguous one, if `is_inner`, as many as its bytes hold.
+fn longest(limits: &MapLimits, dtype: DType, is_inner: bool) -> i64 {
+    i64::from(limits.r#box) * if is_inner { i64::from(dtype.per_byte()) } else { 1 }
+}
+
 /// The extents of a box along the dimensions, its alignment in bytes, and the constraint on the shared tensor.
 type Cut = (Vec<u32>, u32, Constraint);
 
@@ -254,7 +262,7 @@ fn cut(
 ) -> Result<Cut, String> {
     let target = context.target();
     let (name, limits) = (&info.name, &target.rows().map);
-    let bytes = i64::from(info.dtype.bits()) / 8;
+    let bits = i64::from(info.dtype.bits());
     let mode = width.unwrap_or(SwizzleMode::Plain);
     let swizzle = Demanded::mode(mode, info.dtype).ok_or("the swizzle tears elements apart")?;
     let mut constraint = Constraint { swizzle: Some(swizzle), ..Constraint::free(&info.shape) };
@@ -266,13 +274,14 @@ fn cut(
         };
         let own = &u.view.modes[at];
         let all = share.filter(|(mode, _)| *mode == at).map_or(u.shape[at], |(_, of)| u.shape[at] / of);
+        let most = longest(limits, info.dtype, extents.is_empty());
         let extent = match width {
-            Some(mode) if extents.is_empty() => i64::from(mode.width_bytes()) / bytes,
+            Some(mode) if extents.is_empty() => i64::from(mode.width_bytes()) * 8 / bits,
             None if extents.is_empty() => all,
-            _ => (1..=all.min(i64::from(limits.r#box))).rev().find(|n| all % n == 0).unwrap_or(1),
+            _ => (1..=all.min(most)).rev().find(|n| all % n == 0).unwrap_or(1),
         };
-        let is_row = !extents.is_empty() || (extent * bytes) % i64::from(limits.row) == 0;
-        if extent == 0 || all % extent != 0 || extent > i64::from(limits.r#box) || !is_row {
+        let is_row = !extents.is_empty() || (extent * bits) % (i64::from(limits.row) * 8) == 0;
+        if extent == 0 || all % extent != 0 || extent > most || !is_row {
             return Err(format!("a row of {all} elements of `{}` is not made of boxes", param.name));
         }
         // The rows of a box begin with a block of the swizzle, or the box is all that the shared tensor has.
@@ -295,7 +304,7 @@ fn cut(
         extents.push(u32::try_from(extent).map_err(|e| e.to_string())?);
     }
     let align = mode.block_bytes().max(target.limits.wavefront_bytes());
-    let size = stride * bytes;
+    let size = stride * bits / 8;
     if several && size % i64::from(align) != 0 {
         return Err(format!("boxes of {size} B do not begin at multiples of {align} B in `{name}`"));
     }

@@ -362,8 +362,8 @@ fn wrong_boxes_are_found() {
         the rows of a box have 64 B under the 128 B swizzle
         boxes of 96 do not tile 128
         no map has the stride `k` of `a` in place 0
-        a box puts element [0, 0] at byte 144, and it lies at 128
-        a box puts element [0, 1] at byte 2, and it lies at 288"#]]
+        a box puts element [0, 0] at byte 144, and it lies at byte 128
+        a box puts element [0, 1] at byte 2, and it lies at byte 288"#]]
     .assert_eq(&lines.join("\n"));
 }
 

@@ -5,9 +5,13 @@
 //! is 2³⁴ elements less a row. The box at row `c` has the coordinates `c + 2³⁰ - e`, `e` and 2³⁰ in these three. Its rows end at 2³⁰,
 //! which is `e`; and its address is that of row `c`, because 2³⁰ steps of 2³⁴ elements are a multiple of 2⁶⁴ bytes, where addresses
 //! wrap. (Triton's `ragged_tma` does the same.)
+//!
+//! The map of a tensor whose elements are narrower than a byte is a map of bytes: the extents and coordinates along its first
+//! dimension are those of the elements, divided by the elements of a byte. The solver chose boxes only where this is exact.
 
-use hx_index::Expr;
+use hx_index::{Expr, Facts};
 use hx_target::{Cache, SwizzleMode};
+use hx_tensor_map::carrier;
 use hx_tile::{Base, BulkChoice, Choice, Op, OpKind, PrefetchChoice, Solution, TileProgram, View};
 
 use super::{LowerError, Lowering};
@@ -96,22 +100,30 @@ fn map_of_boxes(
     let error = |message: &str| LowerError { op: op.id, message: message.to_owned() };
     let id = global.base.param().ok_or_else(|| error("a box is in global memory"))?;
     let param = program.tensor_param(id).ok_or_else(|| error("not a tensor"))?;
-    let bytes = i64::from(param.dtype.bits() / 8);
+    let (element, each) = (carrier(param.dtype), param.dtype.per_byte());
+    let bytes = i64::from(element.bits() / 8);
+    let of_bytes = |elements: &Expr| in_bytes(elements, each, &program.facts);
     let mut dims: Vec<Expr> = along.iter().map(|dim| param.shape[*dim].clone()).collect();
-    let mut strides: Vec<Expr> = along.iter().skip(1).map(|dim| param.stride[*dim].scale(bytes)).collect();
+    let stride_of = |dim: &usize| of_bytes(&param.stride[*dim]).scale(bytes);
+    let mut strides: Vec<Expr> = along.iter().skip(1).map(stride_of).collect();
     let mut extents = extents.to_vec();
+    let (Some(inner), Some(row)) = (dims.first_mut(), extents.first_mut()) else {
+        return Err(error("a box has no dimension"));
+    };
+    *inner = of_bytes(inner);
+    *row /= each;
     let clipped =
         global.box_end(param, program.target.rows().map.dims, &program.facts).map_err(|why| error(&why))?;
     if let Some((dim, _)) = clipped {
         let place = along.iter().position(|own| *own == dim);
         let place = place.ok_or_else(|| error("the boxes lack a dimension"))?;
-        let (rows, stride) = (param.shape[dim].clone(), &param.stride[dim]);
+        let (rows, stride) = (param.shape[dim].clone(), stride_of(&dim));
         // An empty tensor has an empty map.
         let any = rows.minimum(&Expr::constant(1), &program.facts);
         dims[place] = any.scale(ROWS);
         // The limit of 2³² on an extent keeps the rows at 2³⁰.
         dims.extend([rows.scale(4), any.scale(2 * ROWS)]);
-        strides.extend([stride.scale(bytes), (Expr::constant(1 << 34) - stride.clone()).scale(bytes)]);
+        strides.extend([stride.clone(), Expr::constant(1 << 34).scale(bytes) - stride]);
         extents.extend([1, 1]);
     }
     Ok(TensorMap {
@@ -120,8 +132,13 @@ fn map_of_boxes(
         extents,
         swizzle: swizzle.in_map(),
         l2: L2_BYTES,
-        ..TensorMap::plain(id.0, &param.name, param.dtype)
+        ..TensorMap::plain(id.0, &param.name, element)
     })
+}
+
+/// Returns a number of elements in units of the `each` elements that share a byte.
+fn in_bytes(elements: &Expr, each: u32, facts: &Facts) -> Expr {
+    if each == 1 { elements.clone() } else { elements.div(&Expr::constant(i64::from(each)), facts) }
 }
 
 impl Lowering<'_> {
@@ -217,6 +234,9 @@ impl Lowering<'_> {
             .box_end(param, self.program.target.rows().map.dims, &self.program.facts)
             .map_err(|why| self.error(op, &why))?;
         let mut coordinates: Vec<Expr> = dims.iter().map(|dim| coordinate(*dim)).collect();
+        if let Some(inner) = coordinates.first_mut() {
+            *inner = in_bytes(inner, param.dtype.per_byte(), facts);
+        }
         if let Some((dim, end)) = &clipped {
             for (own, at) in dims.iter().zip(&mut coordinates).filter(|(own, _)| *own == dim) {
                 *at = (coordinate(*own) + Expr::constant(ROWS) - end.clone()).simplify(facts);

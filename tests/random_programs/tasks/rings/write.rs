@@ -84,9 +84,15 @@ impl Plan {
         if matches!(self.trips, Trips::Extent | Trips::Causal) {
             kernel.wheres.push("k >= 1".to_owned());
         }
-        if self.sources.iter().any(|source| source.dtype.bits() == 1) {
-            // The compiler knows of a dimension only that it is a multiple of at most 16, and 16 single bits are not 4 bytes.
-            kernel.wheres.push("k % 32 == 0".to_owned());
+        // The compiler knows of a dimension only that it is a multiple of at most 16, and 16 single bits are not 4 bytes. Rows of
+        // whole pieces of 16 bytes may move in boxes.
+        if let Some(bits) = self.sources.iter().map(|source| source.dtype.bits()).find(|bits| *bits < 8) {
+            let whole = i64::from(128 / bits);
+            if self.k % whole == 0 {
+                kernel.wheres.push(format!("k % {whole} == 0"));
+            } else if bits == 1 {
+                kernel.wheres.push("k % 32 == 0".to_owned());
+            }
         }
         match self.trips {
             Trips::Extent | Trips::Fixed(_) | Trips::Causal | Trips::Odd(_) => {}
@@ -403,8 +409,13 @@ impl Plan {
                 Work::Carry { .. } => "running sums",
             });
         }
-        if self.sources.iter().any(|source| source.dtype.bits() < 8) {
+        if let Some(source) = self.sources.iter().find(|source| source.dtype.bits() < 8) {
             sheet.part("packed stages");
+            let whole = i64::from(128 / source.dtype.bits());
+            let is_signalled = !matches!(self.form, Form::Groups { .. } | Form::Threads { .. });
+            if is_signalled && self.k % whole == 0 && self.bk % whole == 0 {
+                sheet.part("packed stages in boxes");
+            }
         }
     }
 }
