@@ -288,6 +288,17 @@ impl Emitter<'_> {
                 let result = self.apply(*operator, *dtype, args, work)?;
                 Ok(self.remember(value, result, work))
             }
+            Scalar::Inlined(inlined) => {
+                let inline = &inlined.inline;
+                let args = inlined.args.iter().map(|arg| Ok((self.scalar(arg, work)?, arg.dtype())));
+                let args = args.collect::<Result<Vec<_>>>()?;
+                self.inlined.insert(inline.name.clone(), inline.origin);
+                let result = self.instruction(&inline.name, &inline.ptx, inline.dtype, args, work);
+                if let Some(Step::Instruction(last)) = work.steps.last_mut() {
+                    last.asm.effects = inline.is_volatile;
+                }
+                Ok(self.remember(value, result, work))
+            }
             Scalar::Bitcast { to, arg } => {
                 let from = arg.dtype();
                 let arg = self.scalar(arg, work)?;
@@ -304,7 +315,9 @@ impl Emitter<'_> {
 
     /// Records the variable of an expression, so that a later occurrence of the expression reuses it.
     fn remember(&mut self, scalar: &Scalar, value: Value, work: &mut Work<'_>) -> Value {
-        if value.form == Form::Variable {
+        let mut inlined = Vec::new();
+        scalar.inlined(&mut inlined);
+        if value.form == Form::Variable && !inlined.iter().any(|inlined| inlined.inline.is_volatile) {
             work.known.push((scalar.clone(), value.clone()));
         }
         value

@@ -54,6 +54,7 @@ mod passage;
 mod peel;
 mod picked;
 mod pipe;
+mod ptx;
 mod reduce;
 mod requirements;
 mod reshape;

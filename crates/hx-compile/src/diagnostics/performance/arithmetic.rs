@@ -152,6 +152,9 @@ impl Slow<'_> {
             Scalar::Index { .. } => (self.values)(self.map.dst),
             Scalar::Integer { .. } | Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Const { .. } => 0.0,
             Scalar::Bitcast { arg, .. } => self.visit(arg, None),
+            Scalar::Inlined(inlined) => {
+                inlined.args.iter().map(|arg| self.visit(arg, None)).fold(0.0, f64::max)
+            }
             Scalar::Cast { to, arg } => self.visit(arg, coarse(*to)),
             Scalar::Apply { operator, dtype, args } => {
                 let own = coarse(*dtype).or(rounded);
@@ -245,6 +248,7 @@ fn inputs(value: &Scalar, rounded: Option<DType>, found: &mut dyn FnMut(u32, Opt
     match value {
         Scalar::Input { index, .. } => found(*index, rounded),
         Scalar::Bitcast { arg, .. } => inputs(arg, None, found),
+        Scalar::Inlined(inlined) => inlined.args.iter().for_each(|arg| inputs(arg, None, found)),
         Scalar::Cast { to, arg } => inputs(arg, coarse(*to), found),
         Scalar::Apply { operator, dtype, args } => {
             let own = coarse(*dtype).or(rounded);

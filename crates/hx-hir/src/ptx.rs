@@ -1,0 +1,111 @@
+//! The PTX of a function: `#[ptx("rcp.approx.ftz.f32 {result}, {x};")]` before it. The body of the function is the meaning of the text.
+
+use hx_syntax::ast::{self, HasAttrs as _, LiteralKind, StringLit};
+use hx_base::TextRange;
+use hx_target::{InlineText, inline_text};
+
+use crate::{Db, FnSignature, Function, fn_signature};
+
+/// The name of the attribute.
+pub(crate) const PTX: &str = "ptx";
+/// The name of the result in the text.
+pub(crate) const RESULT: &str = "result";
+/// The option of a text whose runs may differ.
+pub(crate) const VOLATILE: &str = "volatile";
+
+/// The PTX that a function stands for, without positions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ptx {
+    /// The text as the source writes it, without escapes of strings.
+    pub text: String,
+    pub parts: Vec<PtxPart>,
+    pub is_volatile: bool,
+    /// Whether the function has a body, which is the meaning of the text.
+    pub has_meaning: bool,
+    /// The number of instructions of the text.
+    pub instructions: u32,
+}
+
+/// A part of a text of PTX.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PtxPart {
+    /// PTX, in which `{{` and `}}` are braces.
+    Text(String),
+    Result,
+    /// A parameter, by position.
+    Param(u32),
+    /// A compile-time parameter, by position.
+    Generic(u32),
+}
+
+/// The attribute as written.
+pub(crate) struct Written {
+    /// Nothing if the first argument is no string.
+    pub(crate) literal: Option<StringLit>,
+    pub(crate) text: InlineText,
+    pub(crate) is_volatile: bool,
+}
+
+/// Returns the PTX of a function; `None` if it has none. Names that mean nothing are reported elsewhere, and left out.
+#[salsa::tracked]
+pub fn fn_ptx<'db>(db: &'db dyn Db, function: Function<'db>) -> Option<Ptx> {
+    let node = function.syntax(db)?;
+    let Written { literal, text, is_volatile } = written(&attribute(&node)?);
+    let value = literal?.value();
+    let signature = fn_signature(db, function);
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for (name, at) in &text.operands {
+        parts.push(PtxPart::Text(value[from..at.start - 1].to_owned()));
+        parts.extend(part(signature, name));
+        from = at.end + 1;
+    }
+    parts.push(PtxPart::Text(value[from..].to_owned()));
+    parts.retain(|part| !matches!(part, PtxPart::Text(text) if text.is_empty()));
+    let (has_meaning, instructions) = (node.body().is_some(), text.instructions);
+    Some(Ptx { text: value, parts, is_volatile, has_meaning, instructions })
+}
+
+/// Returns the first `#[ptx(…)]` of a function; `None` without one.
+pub(crate) fn attribute(node: &ast::Fn) -> Option<ast::Attr> {
+    node.attr(PTX)
+}
+
+/// Returns the place of the string of an attribute; `None` if its first argument is no string.
+pub(crate) fn string_of(attr: &ast::Attr) -> Option<TextRange> {
+    Some(literal_of(attr)?.syntax().text_range())
+}
+
+fn literal_of(attr: &ast::Attr) -> Option<StringLit> {
+    match attr.arg_list()?.args().next()?.expr()? {
+        ast::Expr::Literal(literal) => match literal.kind()? {
+            LiteralKind::String(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Reads an attribute.
+pub(crate) fn written(attr: &ast::Attr) -> Written {
+    let literal = literal_of(attr);
+    let text = literal.as_ref().map(|literal| inline_text(&literal.value())).unwrap_or_default();
+    let options = attr.arg_list().into_iter().flat_map(|list| list.args()).skip(1);
+    let is_volatile = options.into_iter().any(|option| is_volatile(&option));
+    Written { literal, text, is_volatile }
+}
+
+/// Reports whether an argument of the attribute is the word `volatile`.
+pub(crate) fn is_volatile(arg: &ast::Arg) -> bool {
+    matches!(arg.expr(), Some(ast::Expr::PathExpr(path)) if path.path().is_some_and(|path| path.text() == VOLATILE))
+        && arg.name_ref().is_none()
+}
+
+/// Returns the meaning of a name in braces; `None` if it has none.
+pub(crate) fn part(signature: &FnSignature, name: &str) -> Option<PtxPart> {
+    if name == RESULT {
+        return Some(PtxPart::Result);
+    }
+    let param = signature.params.iter().position(|param| param.name == name);
+    let generic = || signature.generics.iter().position(|generic| generic.name == name);
+    param.map(|at| PtxPart::Param(at as u32)).or_else(|| generic().map(|at| PtxPart::Generic(at as u32)))
+}
