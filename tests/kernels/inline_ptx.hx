@@ -94,7 +94,7 @@ test "words" {
     assert_eq(y[0], (a & b) | (a & c) | (b & c));
     let n = a + 1;
     assert_eq(y[1], ((n & 0xff) << 24) | ((n & 0xff00) << 8) | ((n >> 8) & 0xff00) | ((n >> 24) & 0xff));
-    let once = cast(b * 77, u32) ^ mulhi(b, full(u32, [500], 77));
+    let once = cast(cast(b * 77, u32) ^ mulhi(b, full(u32, [500], 77)), u32);
     assert_eq(y[2], cast(a * once, u32) ^ mulhi(a, once));
 }
 

@@ -6,7 +6,7 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
     Arg, Builtin, Expr as HirExpr, ExprId, FnSignature, Function, GenericArg, KernelFn, MemorySpace, Name,
-    Need, Resolution, Sound, TypeRef, TypeRefId, fn_ptx, fn_signature, signature_names,
+    Need, Resolution, Sound, TypeRef, TypeRefId, fn_signature, signature_names,
 };
 use hx_index::Expr;
 
@@ -167,12 +167,12 @@ impl<'db> Lowering<'db> {
         let number = |ty: &TypeRefId| matches!(&sig.store[*ty], TypeRef::Named { shape: None, .. });
         let ret = sig.ret.filter(number).and_then(|ty| self.element_type(ty));
         let item = self.frame().item;
-        let function = item.function().map(Sound::get);
+        let ptx = self.ptx_of(sig, item);
         let (body, names) = (item.body(self.db), item.names(self.db));
         let frame = self.frame_mut();
         (frame.store, frame.names, frame.in_signature) = (&body.store, names, false);
-        if let Some(ptx) = function.and_then(|function| fn_ptx(self.db, function).as_ref())
-            && let Some(value) = self.ptx_call(body.root, ptx, sig, args)?
+        if let Some(ptx) = ptx
+            && let Some(value) = self.ptx_call(body.root, &ptx, args)?
         {
             return Ok(value);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hx_base::codes;
 use hx_dtype::DType;
-use hx_hir::{ExprId, FnSignature, Ptx, PtxPart};
+use hx_hir::{ExprId, FnSignature, Item, Param, Ptx, PtxPart, Sound, fn_ptx};
 use hx_tile::{Inline, Inlined, Scalar, TensorId};
 
 use crate::elementwise::renumber;
@@ -14,25 +14,40 @@ use crate::lowering::Lowering;
 use crate::origins::OriginPlace;
 use crate::value::{Lazy, Value};
 
-impl Lowering<'_> {
+/// The PTX of a function that is called.
+pub(crate) struct PtxCall<'db> {
+    ptx: &'db Ptx,
+    /// The names and types of the parameters.
+    params: Vec<(&'db str, DType)>,
+    /// The type of the result.
+    dtype: DType,
+}
+
+impl<'db> Lowering<'db> {
+    /// Returns the PTX of the innermost function, whose signature is still open; `None` if it has none.
+    pub(crate) fn ptx_of(&self, sig: &'db FnSignature, item: Sound<Item<'db>>) -> Option<PtxCall<'db>> {
+        let ptx = fn_ptx(self.db, item.function()?.get()).as_ref()?;
+        let param = |param: &'db Param| Some((param.name.as_str(), self.element_type(param.ty)?));
+        let params = sig.params.iter().map(param).collect::<Option<Vec<_>>>()?;
+        Some(PtxCall { ptx, params, dtype: self.element_type(sig.ret?)? })
+    }
+
     /// Applies the PTX of the innermost function to its arguments, which have been checked. Returns `None` if all arguments are known:
     /// then the body computes the result.
     pub(crate) fn ptx_call(
         &mut self,
         root: ExprId,
-        ptx: &Ptx,
-        sig: &FnSignature,
+        call: &PtxCall<'db>,
         args: &[(ExprId, Value)],
     ) -> Lower<Option<Value>> {
-        let Some(dtype) = sig.ret.and_then(|ty| self.element_type(ty)) else { return Ok(None) };
+        let (ptx, dtype) = (call.ptx, call.dtype);
         let params = self.frame().params.clone();
         if ptx.has_meaning && !ptx.is_volatile && params.iter().all(is_known) {
             return Ok(None);
         }
         let (mut inputs, mut shape, mut operands) = (Vec::new(), None, Vec::new());
-        for ((param, (at, _)), value) in sig.params.iter().zip(args).zip(params) {
-            let Some(wanted) = self.element_type(param.ty) else { return Ok(None) };
-            let lazy = self.ptx_operand((root, *at), value, wanted, &param.name)?;
+        for ((param, (at, _)), value) in call.params.iter().zip(args).zip(params) {
+            let lazy = self.ptx_operand((root, *at), value, *param)?;
             operands.push(renumber(&lazy, &mut inputs));
             if !lazy.shape.is_empty() {
                 shape = Some(match shape {
@@ -41,7 +56,7 @@ impl Lowering<'_> {
                 });
             }
         }
-        let meaning = self.meaning_of_ptx(root, ptx, sig, (&operands, dtype))?;
+        let meaning = self.meaning_of_ptx(root, ptx, &operands, dtype)?;
         let inline = self.inline_text(ptx, dtype)?;
         let value = Scalar::Inlined(Box::new(Inlined { inline: Arc::new(inline), args: operands, meaning }));
         let Some((_, Lazy { shape, .. })) = shape else {
@@ -55,8 +70,7 @@ impl Lowering<'_> {
         &mut self,
         (root, at): (ExprId, ExprId),
         value: Value,
-        wanted: DType,
-        name: &str,
+        (name, wanted): (&str, DType),
     ) -> Lower<Lazy> {
         let uniform = |value| Lazy { shape: Vec::new(), inputs: Vec::<TensorId>::new(), value };
         let value = match value {
@@ -86,8 +100,8 @@ impl Lowering<'_> {
         &mut self,
         root: ExprId,
         ptx: &Ptx,
-        sig: &FnSignature,
-        (operands, dtype): (&[Scalar], DType),
+        operands: &[Scalar],
+        dtype: DType,
     ) -> Lower<Option<Scalar>> {
         if !ptx.has_meaning {
             return Ok(None);
@@ -96,7 +110,6 @@ impl Lowering<'_> {
             .zip(operands)
             .map(|(index, operand)| Value::Scalar(Scalar::Input { index, dtype: operand.dtype() }))
             .collect();
-        debug_assert_eq!(params.len(), sig.params.len(), "each parameter has its argument");
         self.frame_mut().params = params;
         let mark = self.mark();
         let value = self.eval_named(root, None)?;
