@@ -2,7 +2,7 @@
 
 use hx_syntax::ast::{self, HasAttrs as _, LiteralKind, StringLit};
 use hx_base::TextRange;
-use hx_target::{InlineText, inline_text};
+use hx_target::{InlineOperand, InlineText, inline_text};
 
 use crate::{Db, FnSignature, Function, fn_signature};
 
@@ -54,7 +54,7 @@ pub fn fn_ptx<'db>(db: &'db dyn Db, function: Function<'db>) -> Option<Ptx> {
     let value = literal?.value();
     let signature = fn_signature(db, function);
     let (mut parts, mut from) = (Vec::new(), 0);
-    for (name, at) in &text.operands {
+    for InlineOperand { name, at, .. } in &text.operands {
         parts.push(PtxPart::Text(value[from..at.start - 1].to_owned()));
         parts.extend(part(signature, name));
         from = at.end + 1;

@@ -75,6 +75,7 @@ mod variable_facts;
 mod variables;
 mod view;
 mod view_call;
+mod volatile;
 mod whole;
 mod written;
 
@@ -183,5 +184,6 @@ fn lower_kernel<'db>(
     });
     pipe::check_signals(&program, &lowering.origins, &mut lowering.diagnostics);
     lowering.check_counters(&program);
+    volatile::check_volatile(&program, &lowering.origins, &mut lowering.diagnostics);
     Ok((program, args))
 }

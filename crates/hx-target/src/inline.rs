@@ -25,13 +25,23 @@ pub enum Effect {
 /// A text of PTX. All ranges are bytes of the text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct InlineText {
-    /// The names in braces, with the places of the names, in order.
-    pub operands: Vec<(String, Range<usize>)>,
+    /// The names in braces, in order.
+    pub operands: Vec<InlineOperand>,
     /// The registers with `%` that the text does not declare, so they are special registers.
     pub special: Vec<Range<usize>>,
     /// The number of instructions.
     pub instructions: u32,
     pub faults: Vec<InlineFault>,
+}
+
+/// A name in braces.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InlineOperand {
+    pub name: String,
+    /// The place of the name.
+    pub at: Range<usize>,
+    /// Whether the instruction writes it: it is among the first operand.
+    pub is_written: bool,
 }
 
 /// Something that a text may not have.
@@ -121,7 +131,8 @@ impl<'t> Reader<'t> {
                     self.fault(at..at + 2, InlineFaultKind::Comment);
                     return;
                 }
-                '[' | ']' => self.fault(at..end, InlineFaultKind::Address),
+                '[' => self.fault(at..end, InlineFaultKind::Address),
+                ']' if self.out.faults.iter().any(|fault| fault.kind == InlineFaultKind::Address) => {}
                 c if is_of_word(c) || c == '%' || c == '.' => {
                     let length = rest[1..].find(|c| !is_of_word(c) && c != '.').unwrap_or(rest.len() - 1);
                     end += length;
@@ -146,7 +157,8 @@ impl<'t> Reader<'t> {
         if length == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
             self.fault(at..name.end + 1, InlineFaultKind::NoName(self.of(&name).to_owned()));
         } else {
-            self.out.operands.push((self.of(&name).to_owned(), name.clone()));
+            let (name, at) = (self.of(&name).to_owned(), name.clone());
+            self.out.operands.push(InlineOperand { name, at, is_written: false });
         }
         self.words.push((Word::Operand, name.clone()));
         name.end + 1
@@ -206,13 +218,33 @@ impl<'t> Reader<'t> {
         let family = name.split('.').next().unwrap_or(name);
         let effect = families().get(family).copied().filter(|_| *first == Word::Name);
         match effect {
-            Some(Effect::Computes) => self.out.instructions += 1,
+            Some(Effect::Computes) => {
+                self.out.instructions += 1;
+                self.operands_of(rest);
+                self.destination(rest);
+            }
             effect => {
                 let at = at.start..at.start + family.len().max(1);
                 self.fault(at, InlineFaultKind::Instruction(family.to_owned(), effect));
             }
         }
-        self.operands_of(rest);
+    }
+
+    /// Marks the operands of the source that an instruction writes.
+    fn destination(&mut self, words: &[(Word, Range<usize>)]) {
+        let mut depth = 0;
+        for (word, at) in words {
+            match word {
+                Word::Open => depth += 1,
+                Word::Close => depth -= 1,
+                Word::Sign if depth == 0 && self.of(at) == "," => return,
+                Word::Operand => {
+                    let own = self.out.operands.iter_mut().filter(|operand| operand.at == *at);
+                    own.for_each(|operand| operand.is_written = true);
+                }
+                Word::Sign | Word::Name => {}
+            }
+        }
     }
 
     /// Skips the guard of an instruction, `@p` or `@!p`, whose predicate must be declared.
@@ -252,6 +284,12 @@ fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '$'
 }
 
+/// Returns the families of instructions that a text may have.
+pub fn inline_families() -> impl Iterator<Item = &'static str> {
+    let computing = families().iter().filter(|(_, effect)| **effect == Effect::Computes);
+    computing.map(|(name, _)| name.as_str())
+}
+
 /// Returns the effect of each family of `catalogue/inline.toml`.
 fn families() -> &'static BTreeMap<String, Effect> {
     #[derive(Deserialize)]
@@ -278,7 +316,8 @@ impl fmt::Display for InlineFaultKind {
         use InlineFaultKind::*;
         match self {
             Empty => write!(f, "found no instruction"),
-            Character(c) => write!(f, "found {c:?}, which no instruction on registers has"),
+            Character(c) if c.is_control() => write!(f, "found {c:?}, which no instruction on registers has"),
+            Character(c) => write!(f, "found `{c}`, which no instruction on registers has"),
             Comment => write!(f, "found a comment in the text of an instruction"),
             Address => write!(f, "found an address in memory: the text may compute with registers only"),
             Brace => write!(f, "found a brace without its partner"),

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use hx_base::{Diagnostic, TextRange, TextSize, codes};
 use hx_dtype::DType;
+use hx_target::{InlineFaultKind, InlineOperand, inline_families};
 use hx_syntax::ast::{self, AstNode as _, StringLit};
 
 use super::{Reporter, nearest};
@@ -155,7 +156,12 @@ impl Found<'_, '_> {
     fn text(&mut self, literal: &StringLit, text: &Written) {
         for fault in &text.text.faults {
             let range = self.within(literal, &fault.at);
-            self.add(range, fault.kind.to_string(), fault.kind.help());
+            let near = match &fault.kind {
+                InlineFaultKind::Instruction(name, None) => nearest(name, inline_families()),
+                _ => None,
+            };
+            let near = near.map(|near| format!("perhaps `{near}` is meant"));
+            self.add(range, fault.kind.to_string(), near.as_deref().or(fault.kind.help()));
         }
         if text.is_volatile {
             return;
@@ -171,9 +177,12 @@ impl Found<'_, '_> {
     /// Reports names in braces that mean nothing, and operands that the text does not use.
     fn operands(&mut self, literal: &StringLit, text: &Written) {
         let mut used = Vec::new();
-        for (name, at) in &text.text.operands {
+        for InlineOperand { name, at, is_written } in &text.text.operands {
             match part(self.signature, name) {
-                Some(part) => used.push(part),
+                Some(part) => {
+                    self.written(literal, (&part, name, at), *is_written, !used.contains(&part));
+                    used.push(part);
+                }
                 None => {
                     let params = self.signature.params.iter().map(|param| param.name.as_str());
                     let known = params.chain(self.signature.generics.iter().map(|g| g.name.as_str())).chain([RESULT]);
@@ -207,6 +216,28 @@ impl Found<'_, '_> {
                 let help = format!("its value is `{{{}}}` in the text", generic.name);
                 self.add(range, format!("the PTX does not use `{}`", generic.name), Some(&help));
             }
+        }
+    }
+
+    /// Reports an operand that the text may only read, and a result that it reads before it writes it.
+    fn written(
+        &mut self,
+        literal: &StringLit,
+        (part, name, at): (&PtxPart, &str, &Range<usize>),
+        is_written: bool,
+        is_first: bool,
+    ) {
+        let range = self.within(literal, at);
+        match part {
+            PtxPart::Result if is_first && !is_written => {
+                let help = "the first operand of an instruction is the register that it writes";
+                self.add(range, "the text reads the result before it writes it", Some(help));
+            }
+            PtxPart::Param(_) | PtxPart::Generic(_) if is_written => {
+                let help = "an instruction writes `{result}`, or a register that the text declares: `{{ .reg .b32 t; … }}`";
+                self.add(range, format!("the text writes the operand `{name}`"), Some(help));
+            }
+            PtxPart::Result | PtxPart::Param(_) | PtxPart::Generic(_) | PtxPart::Text(_) => {}
         }
     }
 
