@@ -18,6 +18,7 @@ use crate::access::{Array, Elements};
 use crate::asm::{Asm, Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
 use crate::expr::Binding;
+use crate::inlined::marked;
 use crate::storage::{self, literal, scalar};
 
 pub(crate) use value::value_type;
@@ -293,7 +294,8 @@ impl Emitter<'_> {
                 let args = inlined.args.iter().map(|arg| Ok((self.scalar(arg, work)?, arg.dtype())));
                 let args = args.collect::<Result<Vec<_>>>()?;
                 self.inlined.insert(inline.name.clone(), inline.origin);
-                let result = self.instruction(&inline.name, &inline.ptx, inline.dtype, args, work);
+                let ptx = marked(&inline.ptx, &inline.name);
+                let result = self.instruction(&inline.name, &ptx, inline.dtype, args, work);
                 if let Some(Step::Instruction(last)) = work.steps.last_mut() {
                     last.asm.effects = inline.is_volatile;
                 }

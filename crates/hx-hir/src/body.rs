@@ -61,7 +61,9 @@ fn header(
 ) -> text_size::TextRange {
     let whole = node_range(item);
     let start = keyword.map_or(whole.start(), |t| t.text_range().start());
-    let end = body.map_or(whole.end(), |b| b.syntax().text_range().start());
+    let semicolon = || hx_syntax::ast::Fn::cast(item.syntax().clone())?.semicolon_token();
+    let last = || semicolon().map_or(whole.end(), |end| end.text_range().start());
+    let end = body.map_or_else(last, |b| b.syntax().text_range().start());
     text_size::TextRange::new(start, end.max(start))
 }
 

@@ -1,7 +1,9 @@
 //! The PTX of a function: `#[ptx("rcp.approx.ftz.f32 {result}, {x};")]` before it. The body of the function is the meaning of the text.
 
+use std::ops::Range;
+
+use hx_base::{TextRange, TextSize};
 use hx_syntax::ast::{self, HasAttrs as _, LiteralKind, StringLit};
-use hx_base::TextRange;
 use hx_target::{InlineOperand, InlineText, inline_text};
 
 use crate::{Db, FnSignature, Function, fn_signature};
@@ -63,6 +65,26 @@ pub fn fn_ptx<'db>(db: &'db dyn Db, function: Function<'db>) -> Option<Ptx> {
     parts.retain(|part| !matches!(part, PtxPart::Text(text) if text.is_empty()));
     let (has_meaning, instructions) = (node.body().is_some(), text.instructions);
     Some(Ptx { text: value, parts, is_volatile, has_meaning, instructions })
+}
+
+/// Returns the parameters that the PTX of a function names, with their places relative to the function.
+pub fn ptx_operands<'db>(db: &'db dyn Db, function: Function<'db>) -> Vec<(TextRange, PtxPart)> {
+    let attr = function.syntax(db).and_then(|node| attribute(&node));
+    let Some(Written { literal: Some(literal), text, .. }) = attr.as_ref().map(written) else {
+        return Vec::new();
+    };
+    let signature = fn_signature(db, function);
+    let named =
+        |operand: &InlineOperand| Some((place_in(&literal, &operand.at), part(signature, &operand.name)?));
+    text.operands.iter().filter_map(named).collect()
+}
+
+/// Returns the place of bytes of a string's value, relative to the function; that of the whole string for no bytes.
+pub(crate) fn place_in(literal: &StringLit, bytes: &Range<usize>) -> TextRange {
+    let written = literal.written(bytes.clone());
+    let start = literal.syntax().text_range().start();
+    let at = |byte: usize| start + TextSize::new(byte as u32);
+    TextRange::new(at(written.start), at(written.end))
 }
 
 /// Returns the first `#[ptx(…)]` of a function; `None` without one.

@@ -16,10 +16,13 @@ use std::collections::BTreeSet;
 use hx_base::{Edit, SourceFile, TextRange, TextSize};
 use hx_compile::Db;
 use hx_hir::{Item, ItemKind, Place, file_items, item_range};
+use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken, T};
 
 use self::expected::Class;
-use self::words::{BODY_SNIPPETS, DEVICE_SNIPPETS, HEADER_WORDS, HOST_SNIPPETS, TOP_SNIPPETS, WORDS};
+use self::words::{
+    BODY_SNIPPETS, DEVICE_SNIPPETS, HEADER_WORDS, HOST_SNIPPETS, PTX_SNIPPET, TOP_SNIPPETS, WORDS,
+};
 use crate::{Cancellable, catch, docs};
 
 /// The kind of an entry.
@@ -173,13 +176,7 @@ impl<'db> Completing<'db> {
             return self.members(&dot);
         }
         if self.inside(SyntaxKind::ATTR) {
-            for (name, detail) in [
-                ("peel", "split the loop where an `if` on its counter changes"),
-                ("unroll", "unroll the loop"),
-            ] {
-                self.add(name, CompletionKind::Keyword, 0).detail = detail.to_owned();
-            }
-            return;
+            return self.attribute();
         }
         if self.is_type_position() {
             return self.types();
@@ -197,6 +194,28 @@ impl<'db> Completing<'db> {
         self.builtins(place);
         self.importable();
         self.words(place);
+    }
+
+    /// Offers attributes, and the options of the one around.
+    fn attribute(&mut self) {
+        let attr = self.ancestors().find_map(ast::Attr::cast);
+        let is_in_args = self.ancestors().any(|node| node.kind() == SyntaxKind::ARG_LIST);
+        if is_in_args && attr.and_then(|attr| attr.text()).as_deref() == Some("ptx") {
+            let detail = "the text reads a special register, so every call runs it";
+            self.add("volatile", CompletionKind::Keyword, 0).detail = detail.to_owned();
+            return;
+        }
+        if is_in_args || self.ancestors().any(|node| node.kind() == SyntaxKind::BLOCK) {
+            for (name, detail) in [
+                ("peel", "split the loop where an `if` on its counter changes"),
+                ("unroll", "unroll the loop"),
+            ] {
+                self.add(name, CompletionKind::Keyword, 0).detail = detail.to_owned();
+            }
+            return;
+        }
+        let (name, insert, detail) = PTX_SNIPPET;
+        self.snippet(name, insert, detail, 0);
     }
 
     /// Returns the nodes around the last token before the word. The whitespace after a half-typed node counts as part of it.

@@ -376,7 +376,12 @@ impl<'db> Lowering<'db> {
     }
 
     /// Reports an error at an argument of the call. The call is in the frame below the innermost one.
-    pub(crate) fn arg_error<T>(&mut self, at: ExprId, code: &'static hx_base::Code, message: String) -> Lower<T> {
+    pub(crate) fn arg_error<T>(
+        &mut self,
+        at: ExprId,
+        code: &'static hx_base::Code,
+        message: String,
+    ) -> Lower<T> {
         let below = self.frames.len().checked_sub(2).and_then(|i| self.frames.get(i));
         let Some(caller) = below else { return Err(Reported(())) };
         let part = if caller.in_signature { ItemPart::Signature(at) } else { ItemPart::Body(at) };

@@ -115,7 +115,11 @@ impl<'db> Lowering<'db> {
         let value = self.eval_named(root, None)?;
         if self.mark() != mark {
             let error = self
-                .error(&codes::BAD_PTX, root, "found a meaning that is more than an expression of the operands")
+                .error(
+                    &codes::BAD_PTX,
+                    root,
+                    "found a meaning that is more than an expression of the operands",
+                )
                 .help("choose with `where(condition, x, y)`");
             return Err(self.report(error));
         }
@@ -174,7 +178,9 @@ impl<'db> Lowering<'db> {
             return Ok(Value::Scalar(value));
         }
         let name = self.frame().key.name.clone();
-        let message = format!("the threads of a block may get different results of `{name}`, so it is no number of the block");
+        let message = format!(
+            "the threads of a block may get different results of `{name}`, so it is no number of the block"
+        );
         let at = args.first().map_or(root, |(at, _)| *at);
         self.arg_error(at, &codes::BAD_PTX, message)
     }

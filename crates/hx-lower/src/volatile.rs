@@ -32,7 +32,8 @@ pub(crate) fn check_volatile(program: &TileProgram, origins: &Origins, diagnosti
         let OpKind::ReadNumber { src, .. } = &op.kind else { continue };
         let Some((name, ptx)) = found.get(src) else { continue };
         let place = origins.get(op.origin);
-        let message = format!("this number of the block depends on `{name}`, whose result may differ between threads");
+        let message =
+            format!("this number of the block depends on `{name}`, whose result may differ between threads");
         let mut error = LowerError::new(&codes::BAD_PTX, place.place.clone(), message)
             .also(origins.get(*ptx).place.clone(), format!("the PTX of `{name}` is volatile"))
             .help("store the tile and load it again: all threads load the same number from memory");

@@ -138,7 +138,9 @@ impl<'t> Reader<'t> {
                     end += length;
                     self.words.push((Word::Name, at..end));
                 }
-                ',' | ';' | ':' | '@' | '!' | '-' | '+' | '|' | '<' | '>' => self.words.push((Word::Sign, at..end)),
+                ',' | ';' | ':' | '@' | '!' | '-' | '+' | '|' | '<' | '>' => {
+                    self.words.push((Word::Sign, at..end))
+                }
                 c => self.fault(at..end, InlineFaultKind::Character(c)),
             }
             at = end;

@@ -11,8 +11,8 @@ use hx_syntax::ast;
 use super::Reporter;
 use crate::{
     Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map,
-    collect, family::FAMILY, file_items, fn_ptx, fn_signature, imports, infer_body, item_range, kernel_signature,
-    ptx::PTX, signature_source_map, top_level_pats,
+    collect, family::FAMILY, file_items, fn_ptx, fn_signature, imports, infer_body, item_range,
+    kernel_signature, ptx::PTX, signature_source_map, top_level_pats,
 };
 
 pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {

@@ -2,30 +2,22 @@
 
 use std::ops::Range;
 
-use hx_base::{Diagnostic, TextRange, TextSize, codes};
+use hx_base::{Diagnostic, TextRange, codes};
 use hx_dtype::DType;
-use hx_target::{InlineFaultKind, InlineOperand, inline_families};
 use hx_syntax::ast::{self, AstNode as _, StringLit};
+use hx_target::{InlineFaultKind, InlineOperand, inline_families};
 
 use super::{Reporter, nearest};
 use crate::collect::node_range;
-use crate::ptx::{PTX, RESULT, VOLATILE, Written, attribute, is_volatile, part, written};
+use crate::ptx::{PTX, RESULT, VOLATILE, Written, attribute, is_volatile, part, place_in, written};
 use crate::{
-    Expr, FnSignature, Function, Item, Kind, PtxPart, Resolution, StmtKind, TypeRef, TypeRefId, body_of, fn_signature,
-    signature_names,
+    Expr, FnSignature, Function, Item, Kind, PtxPart, Resolution, StmtKind, TypeRef, TypeRefId, body_of,
+    fn_signature, signature_names,
 };
 
 /// The types of operands, each of which has a class of registers.
-const TYPES: &[DType] = &[
-    DType::F32,
-    DType::F64,
-    DType::F16,
-    DType::Bf16,
-    DType::I32,
-    DType::U32,
-    DType::I64,
-    DType::U64,
-];
+const TYPES: &[DType] =
+    &[DType::F32, DType::F64, DType::F16, DType::Bf16, DType::I32, DType::U32, DType::I64, DType::U64];
 
 pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     let Item::Function(function) = at.item else { return };
@@ -65,10 +57,7 @@ impl Found<'_, '_> {
 
     /// Returns the place of bytes of a string's value; that of the whole string for no bytes.
     fn within(&self, literal: &StringLit, bytes: &Range<usize>) -> TextRange {
-        let written = literal.written(bytes.clone());
-        let start = literal.syntax().text_range().start();
-        let at = |byte: usize| start + TextSize::new(byte as u32);
-        self.at.absolute(Some(TextRange::new(at(written.start), at(written.end))))
+        self.at.absolute(Some(place_in(literal, bytes)))
     }
 
     /// Reports a function that ends with `;` although nothing but a body says what it does.
@@ -116,7 +105,11 @@ impl Found<'_, '_> {
         for (i, param) in self.signature.params.iter().enumerate() {
             if param.name == RESULT {
                 let range = self.at.absolute(self.at.signature.and_then(|s| s.params.get(i)).copied());
-                self.add(range, format!("`{RESULT}` is the name of the result in PTX"), Some("rename the parameter"));
+                self.add(
+                    range,
+                    format!("`{RESULT}` is the name of the result in PTX"),
+                    Some("rename the parameter"),
+                );
             }
             self.number(param.ty);
         }
@@ -146,7 +139,8 @@ impl Found<'_, '_> {
             return;
         }
         let range = self.at.absolute(self.at.signature.and_then(|s| s.map.type_ref(ty)));
-        let message = format!("found `{}`, expected a number that a register of PTX holds", self.at.text(range));
+        let message =
+            format!("found `{}`, expected a number that a register of PTX holds", self.at.text(range));
         let types: Vec<String> = TYPES.iter().map(|dtype| format!("`{dtype}`")).collect();
         let help = format!("the text is applied to each element; the types are {}", types.join(", "));
         self.add(range, message, Some(&help));
@@ -168,7 +162,8 @@ impl Found<'_, '_> {
         }
         for special in &text.text.special {
             let range = self.within(literal, special);
-            let message = format!("`{}` is a special register, which may differ between runs", self.at.text(range));
+            let message =
+                format!("`{}` is a special register, which may differ between runs", self.at.text(range));
             let help = format!("write `{VOLATILE}` after the text, so that every call reads it");
             self.add(range, message, Some(&help));
         }
@@ -185,7 +180,8 @@ impl Found<'_, '_> {
                 }
                 None => {
                     let params = self.signature.params.iter().map(|param| param.name.as_str());
-                    let known = params.chain(self.signature.generics.iter().map(|g| g.name.as_str())).chain([RESULT]);
+                    let known =
+                        params.chain(self.signature.generics.iter().map(|g| g.name.as_str())).chain([RESULT]);
                     let help = match nearest(name, known.clone()) {
                         Some(near) => format!("`{{{near}}}` is near in spelling"),
                         None => {

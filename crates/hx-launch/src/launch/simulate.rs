@@ -270,9 +270,9 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
             "a block may wait for those only that have begun: take the next part by a ticket, `atomic_add(ticket, one)`, or launch \
              no more blocks than the device holds, as `where … <= multiprocessors` says",
         ),
-        Fault::NoMeaning { .. } => {
-            Some("give it a body with the value that the PTX computes, or launch the kernel on a GPU: `--device gpu`")
-        }
+        Fault::NoMeaning { .. } => Some(
+            "give it a body with the value that the PTX computes, or launch the kernel on a GPU: `--device gpu`",
+        ),
         Fault::TooManyBlocks { .. } => Some("launch it with smaller tensors, or on a GPU: `--device gpu`"),
         _ => None,
     }

@@ -196,7 +196,8 @@ impl Compilation<'_> {
             self.flatten(arg, flat)?;
         }
         if meaning.dtype() != inline.dtype {
-            let text = format!("the meaning of `{}` is {}, not {}", inline.name, meaning.dtype(), inline.dtype);
+            let text =
+                format!("the meaning of `{}` is {}, not {}", inline.name, meaning.dtype(), inline.dtype);
             return self.malformed(text);
         }
         let result = self.flatten(meaning, flat)?;
