@@ -42,7 +42,9 @@ fn fused_relu(a: f16, b: f16, c: f16) -> f16 {
 }
 
 /// A text of several instructions, with a register of its own.
-#[ptx("{{ .reg .b32 low, high;\n mul.lo.u32 low, {x}, {y};\n mul.hi.u32 high, {x}, {y};\n xor.b32 {result}, low, high; }}")]
+#[ptx(
+    "{{ .reg .b32 low, high;\n mul.lo.u32 low, {x}, {y};\n mul.hi.u32 high, {x}, {y};\n xor.b32 {result}, low, high; }}",
+)]
 fn folded(x: u32, y: u32) -> u32 {
     (x * y) ^ mulhi(x, y)
 }
@@ -70,6 +72,7 @@ test "a function with PTX is passed as any other" {
     let y = empty(f32, [1000]);
     map(x, y);
     assert_close(y, 1.0 / x, ulp: 2);
+    assert(uses("rcp.approx.ftz"));
     map<F = tanh_fast>(x, y);
     assert_close(y, tanh(x), rtol: 1e-3);
 }
@@ -99,7 +102,16 @@ test "words" {
 }
 
 /// Numbers of the block, rows that are broadcast, coordinates, and types of 16 and 64 bits.
-kernel mixed(x: f16[64, 64], row: f16[64], by: f32, a: f64[64], wides: mut i64[64], y: mut f16[64, 64], b: mut f64[64], w: mut u32[64])
+kernel mixed(
+    x: f16[64, 64],
+    row: f16[64],
+    by: f32,
+    a: f64[64],
+    wides: mut i64[64],
+    y: mut f16[64, 64],
+    b: mut f64[64],
+    w: mut u32[64],
+)
     grid [1]
     threads 128
 {

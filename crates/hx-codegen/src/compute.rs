@@ -297,6 +297,7 @@ impl Emitter<'_> {
                 let ptx = marked(&inline.ptx, &inline.name);
                 let result = self.instruction(&inline.name, &ptx, inline.dtype, args, work);
                 if let Some(Step::Instruction(last)) = work.steps.last_mut() {
+                    last.asm.early = inline.instructions > 1;
                     last.asm.effects = inline.is_volatile;
                 }
                 Ok(self.remember(value, result, work))

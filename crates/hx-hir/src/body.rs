@@ -105,7 +105,7 @@ fn lowered_fn<'db>(db: &'db dyn Db, function: Function<'db>) -> Option<Lowered<F
         name: node.name().map(|n| node_range(&n)),
         generics: generic_ranges,
         params: param_ranges,
-        ptx: crate::ptx::attribute(&node).and_then(|attr| crate::ptx::string_of(&attr)),
+        ptx: node.ptx().and_then(|attr| Some(attr.string()?.syntax().text_range())),
         header: header(&node, node.fn_token(), node.body()),
     };
     let signature = FnSignature { store: c.store, generics, params, ret, wheres };

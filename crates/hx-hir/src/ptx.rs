@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hx_base::{TextRange, TextSize};
-use hx_syntax::ast::{self, HasAttrs as _, LiteralKind, StringLit};
+use hx_syntax::ast::{self, StringLit};
 use hx_target::{InlineOperand, InlineText, inline_text};
 
 use crate::{Db, FnSignature, Function, fn_signature};
@@ -52,7 +52,7 @@ pub(crate) struct Written {
 #[salsa::tracked]
 pub fn fn_ptx<'db>(db: &'db dyn Db, function: Function<'db>) -> Option<Ptx> {
     let node = function.syntax(db)?;
-    let Written { literal, text, is_volatile } = written(&attribute(&node)?);
+    let Written { literal, text, is_volatile } = written(&node.ptx()?);
     let value = literal?.value();
     let signature = fn_signature(db, function);
     let (mut parts, mut from) = (Vec::new(), 0);
@@ -69,7 +69,7 @@ pub fn fn_ptx<'db>(db: &'db dyn Db, function: Function<'db>) -> Option<Ptx> {
 
 /// Returns the parameters that the PTX of a function names, with their places relative to the function.
 pub fn ptx_operands<'db>(db: &'db dyn Db, function: Function<'db>) -> Vec<(TextRange, PtxPart)> {
-    let attr = function.syntax(db).and_then(|node| attribute(&node));
+    let attr = function.syntax(db).and_then(|node| node.ptx());
     let Some(Written { literal: Some(literal), text, .. }) = attr.as_ref().map(written) else {
         return Vec::new();
     };
@@ -87,29 +87,9 @@ pub(crate) fn place_in(literal: &StringLit, bytes: &Range<usize>) -> TextRange {
     TextRange::new(at(written.start), at(written.end))
 }
 
-/// Returns the first `#[ptx(…)]` of a function; `None` without one.
-pub(crate) fn attribute(node: &ast::Fn) -> Option<ast::Attr> {
-    node.attr(PTX)
-}
-
-/// Returns the place of the string of an attribute; `None` if its first argument is no string.
-pub(crate) fn string_of(attr: &ast::Attr) -> Option<TextRange> {
-    Some(literal_of(attr)?.syntax().text_range())
-}
-
-fn literal_of(attr: &ast::Attr) -> Option<StringLit> {
-    match attr.arg_list()?.args().next()?.expr()? {
-        ast::Expr::Literal(literal) => match literal.kind()? {
-            LiteralKind::String(text) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 /// Reads an attribute.
 pub(crate) fn written(attr: &ast::Attr) -> Written {
-    let literal = literal_of(attr);
+    let literal = attr.string();
     let text = literal.as_ref().map(|literal| inline_text(&literal.value())).unwrap_or_default();
     let options = attr.arg_list().into_iter().flat_map(|list| list.args()).skip(1);
     let is_volatile = options.into_iter().any(|option| is_volatile(&option));

@@ -179,7 +179,7 @@ impl<'db> Lowering<'db> {
         }
         let name = self.frame().key.name.clone();
         let message = format!(
-            "the threads of a block may get different results of `{name}`, so it is no number of the block"
+            "the threads of a block may get different results of `{name}`, so it is no number of the block: give it a register tensor"
         );
         let at = args.first().map_or(root, |(at, _)| *at);
         self.arg_error(at, &codes::BAD_PTX, message)

@@ -219,11 +219,11 @@ impl<'t> Reader<'t> {
         }
         let family = name.split('.').next().unwrap_or(name);
         let effect = families().get(family).copied().filter(|_| *first == Word::Name);
+        self.destination(rest);
         match effect {
             Some(Effect::Computes) => {
                 self.out.instructions += 1;
                 self.operands_of(rest);
-                self.destination(rest);
             }
             effect => {
                 let at = at.start..at.start + family.len().max(1);
@@ -269,7 +269,7 @@ impl<'t> Reader<'t> {
                 Word::Open => depth += 1,
                 Word::Close => depth -= 1,
                 Word::Name if name.starts_with(|c: char| c.is_ascii_digit()) || name == "_" => {}
-                Word::Name if self.declared.iter().any(|own| *own == name) => {}
+                Word::Name if self.declared.contains(&name) => {}
                 Word::Name if name.starts_with('%') => self.out.special.push(at.clone()),
                 Word::Name => self.fault(at.clone(), InlineFaultKind::Undeclared(name.to_owned())),
                 Word::Operand | Word::Sign => {}

@@ -10,9 +10,9 @@ use hx_syntax::ast;
 
 use super::Reporter;
 use crate::{
-    Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map,
-    collect, family::FAMILY, file_items, fn_ptx, fn_signature, imports, infer_body, item_range,
-    kernel_signature, ptx::PTX, signature_source_map, top_level_pats,
+    Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body::is_declared, body_names, body_of,
+    body_source_map, collect, family::FAMILY, file_items, fn_ptx, fn_signature, imports, infer_body,
+    item_range, kernel_signature, ptx::PTX, signature_source_map, top_level_pats,
 };
 
 pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
@@ -168,7 +168,7 @@ fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     if let Item::Function(function) = at.item {
         let sig = fn_signature(at.db, function);
         // PTX without a use of a parameter is an error of its own.
-        if fn_ptx(at.db, function).is_some() {
+        if fn_ptx(at.db, function).is_some() || *is_declared(at.db, at.item) {
             return;
         }
         let header = &crate::signature_names(at.db, at.item).names;

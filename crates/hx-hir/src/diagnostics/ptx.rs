@@ -9,10 +9,10 @@ use hx_target::{InlineFaultKind, InlineOperand, inline_families};
 
 use super::{Reporter, nearest};
 use crate::collect::node_range;
-use crate::ptx::{PTX, RESULT, VOLATILE, Written, attribute, is_volatile, part, place_in, written};
+use crate::ptx::{PTX, RESULT, VOLATILE, Written, is_volatile, part, place_in, written};
 use crate::{
-    Expr, FnSignature, Function, Item, Kind, PtxPart, Resolution, StmtKind, TypeRef, TypeRefId, body_of,
-    fn_signature, signature_names,
+    Expr, FnSignature, Function, GenericParam, Item, Kind, PtxPart, Resolution, StmtKind, TypeRef, TypeRefId,
+    body_of, fn_signature, signature_names,
 };
 
 /// The types of operands, each of which has a class of registers.
@@ -23,13 +23,15 @@ pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     let Item::Function(function) = at.item else { return };
     let Some(node) = function.syntax(at.db) else { return };
     let mut found = Found { at, node: &node, function, signature: fn_signature(at.db, function), out };
-    let Some(attr) = attribute(&node) else { return found.body_is_missing() };
+    let Some(attr) = node.ptx() else { return found.body_is_missing() };
     let text = written(&attr);
     found.attributes(&attr, &text);
     found.header();
     if let Some(literal) = &text.literal {
         found.text(literal, &text);
-        found.operands(literal, &text);
+        if text.text.instructions > 0 {
+            found.operands(literal, &text);
+        }
     }
     found.meaning();
 }
@@ -92,11 +94,8 @@ impl Found<'_, '_> {
 
     /// Reports parameters and results that are no numbers in registers.
     fn header(&mut self) {
-        let names = &signature_names(self.at.db, self.at.item).names;
         for (i, generic) in self.signature.generics.iter().enumerate() {
-            let is_int =
-                generic.ty.is_none_or(|ty| names.types.get(ty) == Some(&Resolution::Kind(Kind::Int)));
-            if !is_int {
+            if !self.is_int(generic) {
                 let range = self.at.absolute(self.at.signature.and_then(|s| s.generics.get(i)).copied());
                 let message = format!("`{}` is no integer, and PTX is given integers only", generic.name);
                 self.add(range, message, Some("write a function for each type"));
@@ -125,6 +124,11 @@ impl Found<'_, '_> {
             let help = "the text is applied to each element of its operands: `fn now(of: i32) -> u32` has one for each";
             self.add(self.at.name(), "a function with `#[ptx(…)]` needs a parameter", Some(help));
         }
+    }
+
+    fn is_int(&self, generic: &GenericParam) -> bool {
+        let names = &signature_names(self.at.db, self.at.item).names;
+        generic.ty.is_none_or(|ty| names.types.get(ty) == Some(&Resolution::Kind(Kind::Int)))
     }
 
     fn number(&mut self, ty: TypeRefId) {
@@ -207,7 +211,7 @@ impl Found<'_, '_> {
             }
         }
         for (i, generic) in self.signature.generics.iter().enumerate() {
-            if !used.contains(&PtxPart::Generic(i as u32)) {
+            if !used.contains(&PtxPart::Generic(i as u32)) && self.is_int(generic) {
                 let range = self.at.absolute(self.at.signature.and_then(|s| s.generics.get(i)).copied());
                 let help = format!("its value is `{{{}}}` in the text", generic.name);
                 self.add(range, format!("the PTX does not use `{}`", generic.name), Some(&help));

@@ -264,6 +264,8 @@ fn types_attributes_and_items() {
             unroll | unroll the loop
         "#]],
     );
+    check("#[$0]\nfn f(x: f32) -> f32;\n", 9, expect![[""]]);
+    check("#[ptx(\"abs.f32 {result}, {x};\", $0)]\nfn f(x: f32) -> f32;\n", 9, expect![[""]]);
     check(
         "$0",
         99,

@@ -632,3 +632,15 @@ fn another_instance_can_be_shown() {
     );
     assert!(wrong("BM", "much").is_err());
 }
+
+#[test]
+fn a_function_shows_its_ptx() {
+    check_hover(
+        "/// 1 / x with an error of 1 ulp.\n#[ptx(\"rcp.approx.ftz.f32 {result}, {x};\")]\nfn recip$0rocal(x: f32) -> f32 {\n    1.0 / x\n}\n",
+        expect![[""]],
+    );
+    check_hover(
+        "#[ptx(\"mov.u32 {result}, %smid;\", volatile)]\nfn sm$0id(of: i32) -> u32;\n",
+        expect![[""]],
+    );
+}
