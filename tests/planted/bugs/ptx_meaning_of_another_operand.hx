@@ -5,7 +5,10 @@ fn quotient(x: f32, y: f32) -> f32 {
     y / x
 }
 
-kernel divided(x: f32[64], y: f32[64], z: mut f32[64]) grid [1] threads 32 {
+kernel divided(x: f32[64], y: f32[64], z: mut f32[64])
+    grid [1]
+    threads 32
+{
     copy(quotient(load(x), load(y)), z);
 }
 

@@ -3,7 +3,10 @@
 #[ptx("mov.u32 {result}, %laneid;", volatile)]
 fn lane(of: i32) -> u32;
 
-kernel decides(x: i32[64], y: mut i32[64]) grid [1] threads 64 {
+kernel decides(x: i32[64], y: mut i32[64])
+    grid [1]
+    threads 64
+{
     let t = load(x);
     let most = reduce(lane(t), axis: 0, op: |a, b| max(a, b));
     let s = shared_tensor(i32, [64]);

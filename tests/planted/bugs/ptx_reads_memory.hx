@@ -3,7 +3,10 @@
 #[ptx("ld.global.nc.f32 {result}, [{at}];")]
 fn looked_up(at: u64) -> f32;
 
-kernel looks_up(at: u64[64], y: mut f32[64]) grid [1] threads 32 {
+kernel looks_up(at: u64[64], y: mut f32[64])
+    grid [1]
+    threads 32
+{
     copy(looked_up(load(at)), y);
 }
 

@@ -3,7 +3,10 @@
 #[ptx("tanh.approx.f32 {result}, {x};")]
 fn tanh_fast(x: f32) -> f32;
 
-kernel squashed(x: f32[64], y: mut f32[64]) grid [1] threads 32 {
+kernel squashed(x: f32[64], y: mut f32[64])
+    grid [1]
+    threads 32
+{
     copy(tanh_fast(load(x)), y);
 }
 
