@@ -230,7 +230,7 @@ module.exports = grammar({
         field('parameters', $.param_list),
         optional(seq('->', field('result', $.type))),
         optional($.where_clause),
-        field('body', $.block),
+        choice(field('body', $.block), ';'),
       ),
 
     kernel_item: ($) =>

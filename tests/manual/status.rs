@@ -202,6 +202,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
             ),
             ("`#[unroll]`", "#[unroll]\nfor i in 0..4 {\n    r = r + r;\n}"),
             ("`#[peel]`", "#[peel]\nfor i in 0..n {\n    if i < m {\n        r = r + r;\n    }\n}"),
+            (
+                "`#[ptx(\"…\")]` before a function",
+                "kernel k(x: f32[m], y: mut f32[m]) grid [1] threads 32 {\n    copy(reciprocal(load(tile(x, [64])[.., 0])), tile(y, [64])[.., 0]);\n}\n#[ptx(\"rcp.approx.f32 {result}, {x};\")]\nfn reciprocal(x: f32) -> f32 {\n    1.0 / x\n}",
+            ),
             ("`if` on values of the launch", "if n > 64 {\n    copy(gx, r);\n}"),
             ("`while`", "let i = 0;\nwhile i < n {\n    copy(gx, r);\n    i = i + 64;\n}"),
             ("`sync`", "copy(r, sh);\nsync();\ncopy(sh, r);"),

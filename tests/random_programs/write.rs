@@ -45,6 +45,7 @@ pub(super) const PARTS: &[&str] = &[
     "integers that wrap",
     "bits",
     "bits of truth values",
+    "PTX",
     "numbers of the block",
     "division of tiles",
     "unsigned comparison",

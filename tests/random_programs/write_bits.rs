@@ -23,11 +23,39 @@ impl Writer<'_> {
             *by = format!("cast({by}, {count})");
         }
         match (op, all.as_slice()) {
+            (Bit::And | Bit::Or | Bit::Xor, [x, y]) if self.takes_ptx(*own, x, y) => {
+                let function = self.ptx(*op, *own);
+                format!("{function}({x}, {y})")
+            }
             (Bit::Not, [x]) => format!("(~{x})"),
             (Bit::Same, [x]) => format!("bitcast({x}, {dtype})"),
             (Bit::Ones | Bit::Zeros | Bit::Upper, all) => format!("{}({})", name(*op), all.join(", ")),
             (_, all) => format!("({})", all.join(&format!(" {} ", name(*op)))),
         }
+    }
+
+    /// Reports whether an operation on tiles is written as a call of a function that is PTX: one of three is, by the length of its operands.
+    fn takes_ptx(&self, dtype: DType, x: &str, y: &str) -> bool {
+        !self.in_number && matches!(dtype, DType::I32 | DType::U32) && (x.len() + y.len()).is_multiple_of(3)
+    }
+
+    /// Returns the name of a function that is PTX, and writes it if the program does not have it yet.
+    fn ptx(&mut self, op: Bit, dtype: DType) -> String {
+        self.parts.insert("PTX");
+        let word = match op {
+            Bit::And => "and",
+            Bit::Or => "or",
+            _ => "xor",
+        };
+        let function = format!("{word}_{dtype}");
+        if !self.functions.contains(&format!("fn {function}(")) {
+            self.functions.push_str(&format!(
+                "#[ptx(\"{word}.b32 {{result}}, {{x}}, {{y}};\")]\n\
+                 fn {function}(x: {dtype}, y: {dtype}) -> {dtype} {{\n    x {} y\n}}\n\n",
+                name(op)
+            ));
+        }
+        function
     }
 }
 

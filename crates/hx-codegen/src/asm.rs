@@ -19,6 +19,8 @@ pub(crate) struct Asm {
     /// The outputs are operands that the instruction reads and writes: an accumulator, or a destination that keeps its old
     /// value if the instruction does not run.
     pub(crate) in_place: bool,
+    /// An output may be written before all inputs are read, so none shares a register with an input.
+    pub(crate) early: bool,
     /// The statement has effects besides its outputs, so the compiler must not reorder it with other such statements.
     pub(crate) effects: bool,
     /// The condition under which the instructions run.
@@ -88,7 +90,11 @@ impl Asm {
             code = format!("{{ .reg .pred p; setp.ne.b32 p, %{n}, 0; @p {code} }}");
             given.push(format!("\"r\"((int)({guard}))"));
         }
-        let sign = if self.in_place { '+' } else { '=' };
+        let sign = match (self.in_place, self.early) {
+            (true, _) => "+",
+            (false, true) => "=&",
+            (false, false) => "=",
+        };
         let taken: Vec<String> =
             self.outputs.iter().map(|o| format!("\"{sign}{}\"({})", o.constraint, o.text)).collect();
         let mut parts = vec![format!("\"{code}\""), list(&taken), list(&given)];
@@ -235,6 +241,7 @@ mod tests {
             outputs: vec![Operand { constraint: 'r', text: "x".into() }],
             inputs: vec![Operand { constraint: 'l', text: "p".into() }],
             in_place: true,
+            early: false,
             effects: true,
             guard: Some("i < n".into()),
         };

@@ -18,6 +18,7 @@ use crate::access::{Array, Elements};
 use crate::asm::{Asm, Operand, Slots};
 use crate::emit::{Emitter, MalformedProgram};
 use crate::expr::Binding;
+use crate::inlined::marked;
 use crate::storage::{self, literal, scalar};
 
 pub(crate) use value::value_type;
@@ -288,6 +289,19 @@ impl Emitter<'_> {
                 let result = self.apply(*operator, *dtype, args, work)?;
                 Ok(self.remember(value, result, work))
             }
+            Scalar::Inlined(inlined) => {
+                let inline = &inlined.inline;
+                let args = inlined.args.iter().map(|arg| Ok((self.scalar(arg, work)?, arg.dtype())));
+                let args = args.collect::<Result<Vec<_>>>()?;
+                self.inlined.insert(inline.name.clone(), inline.origin);
+                let ptx = marked(&inline.ptx, &inline.name);
+                let result = self.instruction(&inline.name, &ptx, inline.dtype, args, work);
+                if let Some(Step::Instruction(last)) = work.steps.last_mut() {
+                    last.asm.early = inline.instructions > 1;
+                    last.asm.effects = inline.is_volatile;
+                }
+                Ok(self.remember(value, result, work))
+            }
             Scalar::Bitcast { to, arg } => {
                 let from = arg.dtype();
                 let arg = self.scalar(arg, work)?;
@@ -304,7 +318,9 @@ impl Emitter<'_> {
 
     /// Records the variable of an expression, so that a later occurrence of the expression reuses it.
     fn remember(&mut self, scalar: &Scalar, value: Value, work: &mut Work<'_>) -> Value {
-        if value.form == Form::Variable {
+        let mut inlined = Vec::new();
+        scalar.inlined(&mut inlined);
+        if value.form == Form::Variable && !inlined.iter().any(|inlined| inlined.inline.is_volatile) {
             work.known.push((scalar.clone(), value.clone()));
         }
         value

@@ -127,6 +127,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) executing: Executing,
     /// The names of rows and the opcodes written so far: see [`CudaSource::emitted`].
     pub(crate) emitted: BTreeSet<String>,
+    /// See [`CudaSource::inlined`].
+    pub(crate) inlined: BTreeMap<String, Origin>,
     out: String,
     depth: usize,
 }
@@ -169,6 +171,7 @@ impl<'a> Emitter<'a> {
             line: lines.map(|_| HEADER),
             executing: Executing { scope: ScopeId::BLOCK, index: None, has_few: false },
             emitted: BTreeSet::new(),
+            inlined: BTreeMap::new(),
             out: String::new(),
             depth: 1,
         };
@@ -210,7 +213,7 @@ impl<'a> Emitter<'a> {
         self.depth = 0;
         self.statement("}");
         let launch = LaunchDescription::of(self.program);
-        Ok(CudaSource { text: self.out, symbol, launch, emitted: self.emitted })
+        Ok(CudaSource { text: self.out, symbol, launch, emitted: self.emitted, inlined: self.inlined })
     }
 
     /// Returns the declarations of the arrays that the threads of a scope hold. Call it after the statements that use them.

@@ -1,12 +1,12 @@
 //! The description of a launch, which the emitter returns with the text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
 use hx_tensor_map::Described;
 use hx_thread::{LOG_WORD, Param, TensorMap, TensorParam, ThreadProgram, areas_word};
-use hx_tile::Requirement;
+use hx_tile::{Origin, Requirement};
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 
 /// The text of a kernel and the description of its launch.
@@ -20,6 +20,9 @@ pub struct CudaSource {
     /// The names of the rows that the emitter wrote, and the opcodes of their PTX and of the PTX around it. Rows of operators
     /// have no name, so only their opcodes are listed.
     pub emitted: BTreeSet<String>,
+    /// The functions of the source whose PTX the text contains, with the place of the PTX.
+    #[serde(skip)]
+    pub inlined: BTreeMap<String, Origin>,
 }
 
 /// The arguments, the sizes and the requirements of a launch.

@@ -15,6 +15,7 @@ mod compute;
 mod counter;
 mod emit;
 mod expr;
+mod inlined;
 mod instruction;
 mod launch;
 mod log;
@@ -28,5 +29,6 @@ mod unused;
 
 pub use asm::opcodes;
 pub use emit::{Lines, MalformedProgram, cuda, cuda_with_lines};
+pub use inlined::inlined_faults;
 pub use launch::{CudaSource, LaunchDescription, LaunchParam};
 pub use names::{identifier, is_keyword};

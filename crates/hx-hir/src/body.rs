@@ -61,7 +61,9 @@ fn header(
 ) -> text_size::TextRange {
     let whole = node_range(item);
     let start = keyword.map_or(whole.start(), |t| t.text_range().start());
-    let end = body.map_or(whole.end(), |b| b.syntax().text_range().start());
+    let semicolon = || hx_syntax::ast::Fn::cast(item.syntax().clone())?.semicolon_token();
+    let last = || semicolon().map_or(whole.end(), |end| end.text_range().start());
+    let end = body.map_or_else(last, |b| b.syntax().text_range().start());
     text_size::TextRange::new(start, end.max(start))
 }
 
@@ -81,6 +83,7 @@ fn lowered_kernel<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> Option<Lowered<K
         name: node.name().map(|n| node_range(&n)),
         generics: generic_ranges,
         params: param_ranges,
+        ptx: None,
         header: header(&node, node.kernel_token(), node.body()),
     };
     let signature =
@@ -102,11 +105,19 @@ fn lowered_fn<'db>(db: &'db dyn Db, function: Function<'db>) -> Option<Lowered<F
         name: node.name().map(|n| node_range(&n)),
         generics: generic_ranges,
         params: param_ranges,
+        ptx: node.ptx().and_then(|attr| Some(attr.string()?.syntax().text_range())),
         header: header(&node, node.fn_token(), node.body()),
     };
     let signature = FnSignature { store: c.store, generics, params, ret, wheres };
     let (body, body_map) = finish_body(Collector::default(), node.body(), None, None);
     Some(Lowered { signature, signature_map, body, body_map })
+}
+
+/// Reports whether a function ends with `;` in place of a body.
+#[salsa::tracked]
+pub(crate) fn is_declared<'db>(db: &'db dyn Db, item: Item<'db>) -> bool {
+    let Item::Function(function) = item else { return false };
+    function.syntax(db).is_some_and(|node| node.body().is_none() && node.semicolon_token().is_some())
 }
 
 #[salsa::tracked]

@@ -11,6 +11,7 @@ mod imports;
 mod indices;
 mod items;
 mod names;
+mod ptx;
 mod recursion;
 mod shapes;
 mod tune;
@@ -63,6 +64,7 @@ pub fn item_diagnostics<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic
     names::report(&at, &body_names(db, item).problems, &mut found);
     report_types(&at, &infer_body(db, item).problems, &mut found);
     items::report(&at, &mut found);
+    ptx::report(&at, &mut found);
     recursion::report(&at, &mut found);
     sort_diagnostics(db, &mut found);
     found

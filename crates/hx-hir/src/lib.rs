@@ -23,6 +23,7 @@ mod forall;
 mod import;
 mod infer;
 mod item;
+mod ptx;
 mod resolve;
 mod signature;
 mod sound;
@@ -65,6 +66,7 @@ pub use item::{
     Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,
     item_named, item_names, item_range, item_text,
 };
+pub use ptx::{Ptx, PtxPart, fn_ptx, ptx_operands};
 pub use resolve::{
     Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, family_names, signature_names,
     tune_names,

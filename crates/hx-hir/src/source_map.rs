@@ -59,6 +59,8 @@ pub struct SignatureSourceMap {
     pub generics: Vec<TextRange>,
     /// The names of the parameters.
     pub params: Vec<TextRange>,
+    /// The string of `#[ptx("…")]`; `None` without one.
+    pub ptx: Option<TextRange>,
     /// From the keyword to the body.
     pub header: TextRange,
 }

@@ -7,6 +7,7 @@ mod family;
 mod hosts;
 mod incremental;
 mod names;
+mod ptx;
 mod roles;
 mod sketches;
 mod sound;

@@ -16,10 +16,13 @@ use std::collections::BTreeSet;
 use hx_base::{Edit, SourceFile, TextRange, TextSize};
 use hx_compile::Db;
 use hx_hir::{Item, ItemKind, Place, file_items, item_range};
+use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken, T};
 
 use self::expected::Class;
-use self::words::{BODY_SNIPPETS, DEVICE_SNIPPETS, HEADER_WORDS, HOST_SNIPPETS, TOP_SNIPPETS, WORDS};
+use self::words::{
+    BODY_SNIPPETS, DEVICE_SNIPPETS, HEADER_WORDS, HOST_SNIPPETS, PTX_SNIPPET, TOP_SNIPPETS, WORDS,
+};
 use crate::{Cancellable, catch, docs};
 
 /// The kind of an entry.
@@ -173,7 +176,7 @@ impl<'db> Completing<'db> {
             return self.members(&dot);
         }
         if self.inside(SyntaxKind::ATTR) {
-            return self.attributes();
+            return self.attribute();
         }
         if self.is_type_position() {
             return self.types();
@@ -191,6 +194,32 @@ impl<'db> Completing<'db> {
         self.builtins(place);
         self.importable();
         self.words(place);
+    }
+
+    /// Offers attributes, and the options of the one around.
+    fn attribute(&mut self) {
+        let attr = self.ancestors().find_map(ast::Attr::cast);
+        let is_in_args = self.ancestors().any(|node| node.kind() == SyntaxKind::ARG_LIST);
+        if is_in_args && attr.and_then(|attr| attr.text()).as_deref() == Some("ptx") {
+            let detail = "the text reads a special register, so every call runs it";
+            self.add("volatile", CompletionKind::Keyword, 0).detail = detail.to_owned();
+            return;
+        }
+        const ACCEPT: (&str, &str) = ("accept", "accept the performance notes of one code, with a reason");
+        let is_in_body = self.ancestors().any(|node| node.kind() == SyntaxKind::BLOCK);
+        let further = if is_in_args || is_in_body {
+            [("peel", "split the loop where an `if` on its counter changes"), ("unroll", "unroll the loop")]
+        } else {
+            let (name, insert, detail) = PTX_SNIPPET;
+            self.snippet(name, insert, detail, 0);
+            [
+                ("exact", "keep the kernel's arithmetic exact where results are rounded to 16 bits"),
+                ("family", "list the kernels among which a launch chooses"),
+            ]
+        };
+        for (name, detail) in std::iter::once(ACCEPT).chain(further) {
+            self.add(name, CompletionKind::Keyword, 0).detail = detail.to_owned();
+        }
     }
 
     /// Returns the nodes around the last token before the word. The whitespace after a half-typed node counts as part of it.
@@ -238,22 +267,6 @@ impl<'db> Completing<'db> {
         let entry = self.add(label, CompletionKind::Snippet, rank);
         (entry.insert, entry.is_snippet) = (insert.to_owned(), true);
         entry.detail = detail.to_owned();
-    }
-
-    /// Adds the attributes of items, or within a body those of statements.
-    fn attributes(&mut self) {
-        const ACCEPT: (&str, &str) = ("accept", "accept the performance notes of one code, with a reason");
-        let further = if self.inside(SyntaxKind::BLOCK) {
-            [("peel", "split the loop where an `if` on its counter changes"), ("unroll", "unroll the loop")]
-        } else {
-            [
-                ("exact", "keep the kernel's arithmetic exact where results are rounded to 16 bits"),
-                ("family", "list the kernels among which a launch chooses"),
-            ]
-        };
-        for (name, detail) in std::iter::once(ACCEPT).chain(further) {
-            self.add(name, CompletionKind::Keyword, 0).detail = detail.to_owned();
-        }
     }
 
     fn words(&mut self, place: Place) {

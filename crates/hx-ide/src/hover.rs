@@ -5,9 +5,9 @@ use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::{Db, product_alternative, product_rules, usual_units};
 use hx_dtype::DType;
 use hx_hir::{
-    Builtin, Item, ItemKey, Kind, Name, PatId, Path, PathTarget, Place, Resolution, Ty, body_of,
-    body_source_map, builtin, builtins, file_items, fn_signature, infer_body, item_range, kernel_signature,
-    resolve_path, signature_names, signature_types,
+    Builtin, Item, ItemKey, Kind, Name, PatId, Path, PathTarget, Place, Ptx, Resolution, Ty, body_of,
+    body_source_map, builtin, builtins, file_items, fn_ptx, fn_signature, infer_body, item_range,
+    kernel_signature, resolve_path, signature_names, signature_types,
 };
 use hx_layout::draw::{Drawing, SvgStyle};
 use hx_syntax::{SyntaxKind, SyntaxToken};
@@ -228,6 +228,11 @@ impl<'a> Hovering<'a> {
         if let Some(docs) = docs::docs(self.db, item) {
             out.push_str(&format!("\n{docs}\n"));
         }
+        if let Item::Function(function) = item
+            && let Some(ptx) = fn_ptx(self.db, function)
+        {
+            out.push_str(&ptx_text(ptx));
+        }
         if let Item::Kernel(kernel) = item
             && let Some(costs) = crate::shown_costs::of_kernel(self.db, kernel, self.shown, self.reported)
         {
@@ -402,6 +407,18 @@ impl<'a> Hovering<'a> {
         }
         Some(Hover { range, text: code(&ty.to_string()), is_binding: false })
     }
+}
+
+/// Describes the PTX of a function, and what runs it.
+fn ptx_text(ptx: &Ptx) -> String {
+    let meaning = match ptx.has_meaning {
+        true => {
+            "The GPU runs the PTX; the simulator, proofs and results that are known at compile time take the body."
+        }
+        false => "The function has no body, so only a GPU runs kernels that call it.",
+    };
+    let every = if ptx.is_volatile { " Every call runs it (`volatile`)." } else { "" };
+    format!("\n---\n\n```ptx\n{}\n```\n\n{meaning}{every}\n", ptx.text.trim())
 }
 
 /// Returns the type that a header declares for a parameter; `None` for a parameter that is no single number.

@@ -8,9 +8,9 @@ use hx_dtype::DType;
 use hx_hir::{Builtin, resolve_path};
 use hx_hir::{
     Expr, ExprId, ExprStore, Item, ItemKey, ItemKind, Kind, Name, Names, Pat, PatId, Path, PathTarget,
-    Resolution, SourceMap, StmtKind, TypeRef, absolute_path, body_names, body_of, body_source_map,
+    PtxPart, Resolution, SourceMap, StmtKind, TypeRef, absolute_path, body_names, body_of, body_source_map,
     family_names, family_source_map, file_items, fn_signature, item_range, kernel_family, kernel_signature,
-    kernel_tune, signature_names, signature_source_map, tune_names, tune_source_map,
+    kernel_tune, ptx_operands, signature_names, signature_source_map, tune_names, tune_source_map,
 };
 use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, SyntaxNode};
@@ -150,6 +150,20 @@ impl<'db> Finder<'db> {
             && let Some(map) = family_source_map(db, kernel)
         {
             self.store(item, &kernel_family(db, kernel).store, map, family_names(db, kernel));
+        }
+        if let Item::Function(function) = item {
+            for (range, part) in ptx_operands(db, function) {
+                let (item, range) = (key.clone(), range + offset);
+                match part {
+                    PtxPart::Param(index) => {
+                        self.add(range, Def::Param { item, index: index as usize }, Role::Read)
+                    }
+                    PtxPart::Generic(index) => {
+                        self.add(range, Def::Generic { item, index: index as usize }, Role::Read);
+                    }
+                    PtxPart::Result | PtxPart::Text(_) => {}
+                }
+            }
         }
         let Some(map) = body_source_map(db, item) else { return };
         let body = body_of(db, item);

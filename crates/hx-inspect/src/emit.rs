@@ -12,6 +12,7 @@ use hx_lower::{CtArgs, LaunchFacts, WrittenArg};
 use hx_worker::{CompileError, CompileJob, Compiled, Compiler, Limits, Want, WorkerClient, disassemble};
 
 use crate::absence::absence_error;
+use crate::refused::refused_ptx;
 use crate::setup::Setup;
 use crate::spills::spilled;
 use crate::stopped::stopped_at;
@@ -287,6 +288,14 @@ pub fn compile<'db>(
         }
         Err(CompileError::Absent(absence)) => Err(EmitError::Host(absence_error(&absence))),
         Err(CompileError::Refused { log, .. }) => {
+            let mut ptx = |job: &CompileJob| {
+                let outcome = compiler.compile(&mut worker, job, &Limits::within(COMPILE_LIMIT));
+                outcome.ok().map(|outcome| outcome.compiled.code)
+            };
+            let found = refused_ptx(db, instance, (source, &log), &mut ptx);
+            if !found.is_empty() {
+                return Err(EmitError::Found(found));
+            }
             let error = HostError::new(
                 &hx_base::codes::INTERNAL_ERROR,
                 "the CUDA compiler refused the generated text",

@@ -14,6 +14,7 @@ mod costs;
 mod emit;
 mod front;
 mod in_place;
+mod refused;
 mod report;
 mod settings;
 mod setup;
@@ -31,6 +32,7 @@ pub use emit::{
 };
 pub use front::{foreign_errors, front_diagnostics};
 pub use in_place::{in_place, pairs_in_place};
+pub use refused::refused_ptx;
 pub use report::{Advice, FormatReport, KernelReport, Moves, Note, Part, Ran, Row, Spot};
 pub use settings::setup;
 pub use setup::{Choosing, DeviceChoice, Setup, UnknownDevice};

@@ -293,8 +293,8 @@ impl<'a> Launcher<'a> {
         let Chosen { checked, bound, sources, remarks } = self.chosen(request)?;
         match self.machine {
             Machine::Simulator { .. } => {}
-            Machine::Gpu(gpu) => drop(self.compile(&gpu.cuda, cuda_text(self.db, checked)?)?),
-            Machine::CompileOnly(cuda) => drop(self.compile(cuda, cuda_text(self.db, checked)?)?),
+            Machine::Gpu(gpu) => drop(self.compile(&gpu.cuda, checked)?),
+            Machine::CompileOnly(cuda) => drop(self.compile(cuda, checked)?),
             Machine::TextOnly(texts) => {
                 let text = cuda_text(self.db, checked)?.text.clone();
                 texts.add(instance::shown(self.db, checked), text);

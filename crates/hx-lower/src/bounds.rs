@@ -106,6 +106,7 @@ fn nodes(scalar: &Scalar, left: &mut usize) -> bool {
         || match scalar {
             Scalar::Apply { args, .. } => args.iter().any(|arg| nodes(arg, left)),
             Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => nodes(arg, left),
+            Scalar::Inlined(inlined) => inlined.parts().any(|part| nodes(part, left)),
             _ => false,
         }
 }

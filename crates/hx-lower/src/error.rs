@@ -19,6 +19,8 @@ pub enum ItemPart {
     Generic(usize),
     /// The name of a parameter.
     Param(usize),
+    /// The PTX of a function.
+    Ptx,
     /// An expression of the signature.
     Signature(ExprId),
     /// An expression of the body.
@@ -54,6 +56,7 @@ impl Place {
             ItemPart::Name => signature?.name,
             ItemPart::Generic(i) => signature?.generics.get(i).copied(),
             ItemPart::Param(i) => signature?.params.get(i).copied(),
+            ItemPart::Ptx => signature?.ptx,
             ItemPart::Signature(e) => signature?.map.expr(e),
             ItemPart::Body(e) => body?.expr(e),
             ItemPart::Pat(p) => body?.pat(p),

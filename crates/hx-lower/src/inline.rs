@@ -167,9 +167,15 @@ impl<'db> Lowering<'db> {
         let number = |ty: &TypeRefId| matches!(&sig.store[*ty], TypeRef::Named { shape: None, .. });
         let ret = sig.ret.filter(number).and_then(|ty| self.element_type(ty));
         let item = self.frame().item;
+        let ptx = self.ptx_of(sig, item);
         let (body, names) = (item.body(self.db), item.names(self.db));
         let frame = self.frame_mut();
         (frame.store, frame.names, frame.in_signature) = (&body.store, names, false);
+        if let Some(ptx) = ptx
+            && let Some(value) = self.ptx_call(body.root, &ptx, args)?
+        {
+            return Ok(value);
+        }
         self.frame_mut().spread = self.spread(body.root);
         let value = self.eval_named(body.root, None)?;
         let Some(dtype) = ret else { return Ok(value) };
@@ -370,7 +376,12 @@ impl<'db> Lowering<'db> {
     }
 
     /// Reports an error at an argument of the call. The call is in the frame below the innermost one.
-    fn arg_error<T>(&mut self, at: ExprId, code: &'static hx_base::Code, message: String) -> Lower<T> {
+    pub(crate) fn arg_error<T>(
+        &mut self,
+        at: ExprId,
+        code: &'static hx_base::Code,
+        message: String,
+    ) -> Lower<T> {
         let below = self.frames.len().checked_sub(2).and_then(|i| self.frames.get(i));
         let Some(caller) = below else { return Err(Reported(())) };
         let part = if caller.in_signature { ItemPart::Signature(at) } else { ItemPart::Body(at) };

@@ -55,6 +55,7 @@ mod passage;
 mod peel;
 mod picked;
 mod pipe;
+mod ptx;
 mod reduce;
 mod requirements;
 mod reshape;
@@ -75,6 +76,7 @@ mod variable_facts;
 mod variables;
 mod view;
 mod view_call;
+mod volatile;
 mod whole;
 mod written;
 
@@ -187,5 +189,6 @@ fn lower_kernel<'db>(
     }
     pipe::check_signals(&program, &lowering.origins, &mut lowering.diagnostics);
     lowering.check_counters(&program);
+    volatile::check_volatile(&program, &lowering.origins, &mut lowering.diagnostics);
     Ok((program, args))
 }

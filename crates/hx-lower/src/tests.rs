@@ -16,6 +16,7 @@ mod locals;
 mod moves;
 mod peel;
 mod programs;
+mod ptx;
 mod ranges;
 mod roles;
 mod shapes;

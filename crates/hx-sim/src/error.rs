@@ -133,6 +133,9 @@ pub enum Fault {
     Malformed(String),
     #[error(transparent)]
     Eval(EvalError),
+    /// A function of the source that is PTX alone. The origin is that of the PTX.
+    #[error("`{function}` has no body, so only a GPU knows its result")]
+    NoMeaning { function: String, origin: Origin },
     /// An integer division by 0. The language defines the result as 0, but no kernel intends it.
     #[error("an integer of type `{dtype}` is divided by 0")]
     DivisionByZero { dtype: DType },

@@ -146,6 +146,8 @@ fn needs(value: &Scalar, input: u32) -> bool {
                 || args.len() == 3 && args[1..].iter().all(|branch| needs(branch, input))
         }
         Scalar::Apply { args, .. } => args.iter().any(|arg| needs(arg, input)),
+        // The hardware reads every operand, even one that the meaning does not need.
+        Scalar::Inlined(inlined) => inlined.args.iter().any(|arg| needs(arg, input)),
         Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => needs(arg, input),
         Scalar::Index { .. }
         | Scalar::Integer { .. }

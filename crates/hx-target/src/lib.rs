@@ -20,6 +20,7 @@ mod copy;
 mod costs;
 mod expand;
 mod feature;
+mod inline;
 mod limits;
 mod operand;
 mod product;
@@ -40,6 +41,9 @@ pub use catalogue::{Catalogue, ComputeRow, ConvertRow, ExchangeRow, GroupRow, Re
 pub use copy::{AtomicForm, CopyAtom, CopyRow};
 pub use costs::{Basis, BuiltinCosts, COSTS_TEXT, Costs};
 pub use feature::Feature;
+pub use inline::{
+    Effect, InlineFault, InlineFaultKind, InlineOperand, InlineText, inline_families, inline_text,
+};
 pub use limits::{Limits, Residency};
 pub use operand::{Fragment, Operand};
 pub use product::GemmRow;

@@ -1,6 +1,7 @@
 //! Compares rows with their definitions. Every fragment is enumerated, because published tables have been wrong.
 
 mod asynchronous;
+mod inline;
 mod original;
 mod ptx;
 mod reach;

@@ -1,9 +1,11 @@
 //! Elementwise expressions over register tensors.
 
+use std::sync::Arc;
+
 use hx_dtype::{DType, Operator};
 use hx_index::{Expr, Symbol};
 
-use crate::TensorId;
+use crate::{Inline, TensorId};
 
 /// Sets every element of `dst` to the value of an expression at that element. Each input has the extents of `dst`, or extent
 /// 1 in the dimensions in which it is broadcast.
@@ -37,6 +39,35 @@ pub enum Scalar {
     Cast { to: DType, arg: Box<Scalar> },
     /// Reads the bits of an element as those of another type of the same width.
     Bitcast { to: DType, arg: Box<Scalar> },
+    /// An instruction that the source writes itself.
+    Inlined(Box<Inlined>),
+}
+
+/// The result of a text of PTX at one element.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inlined {
+    pub inline: Arc<Inline>,
+    /// The operands, in the order of the function's parameters.
+    pub args: Vec<Scalar>,
+    /// The value that the text computes, by the function's body: an expression of the same type over the same inputs. The simulator
+    /// and all proofs evaluate it. `None` if the function has no body, so that only the hardware knows the value.
+    pub meaning: Option<Scalar>,
+}
+
+impl Inlined {
+    /// Returns the operands and the meaning.
+    pub fn parts(&self) -> impl Iterator<Item = &Scalar> {
+        self.args.iter().chain(&self.meaning)
+    }
+
+    /// Returns the same instruction with other operands and another meaning.
+    pub fn map(&self, change: &mut dyn FnMut(&Scalar) -> Scalar) -> Inlined {
+        Inlined {
+            inline: self.inline.clone(),
+            args: self.args.iter().map(&mut *change).collect(),
+            meaning: self.meaning.as_ref().map(change),
+        }
+    }
 }
 
 impl Scalar {
@@ -75,6 +106,7 @@ impl Scalar {
             Scalar::Index { .. } => DType::I32,
             Scalar::Apply { operator, dtype, .. } => operator.result(*dtype),
             Scalar::Cast { to, .. } | Scalar::Bitcast { to, .. } => *to,
+            Scalar::Inlined(inlined) => inlined.inline.dtype,
         }
     }
 
@@ -88,6 +120,9 @@ impl Scalar {
             },
             Scalar::Cast { to, arg } => Scalar::Cast { to: *to, arg: Box::new(arg.map_leaves(leaf)) },
             Scalar::Bitcast { to, arg } => Scalar::Bitcast { to: *to, arg: Box::new(arg.map_leaves(leaf)) },
+            Scalar::Inlined(inlined) => {
+                Scalar::Inlined(Box::new(inlined.map(&mut |part| part.map_leaves(leaf))))
+            }
             other => leaf(other).unwrap_or_else(|| other.clone()),
         }
     }
@@ -102,9 +137,33 @@ impl Scalar {
         found
     }
 
-    /// Collects the operators of the expression with their types, for the cost of one element.
+    /// Collects the instructions of the source in the expression, outermost first.
+    pub fn inlined<'s>(&'s self, out: &mut Vec<&'s Inlined>) {
+        match self {
+            Scalar::Apply { args, .. } => args.iter().for_each(|arg| arg.inlined(out)),
+            Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => arg.inlined(out),
+            Scalar::Inlined(inlined) => {
+                out.push(inlined);
+                inlined.args.iter().for_each(|arg| arg.inlined(out));
+            }
+            Scalar::Input { .. }
+            | Scalar::Index { .. }
+            | Scalar::Integer { .. }
+            | Scalar::Var { .. }
+            | Scalar::Param { .. }
+            | Scalar::Const { .. } => {}
+        }
+    }
+
+    /// Collects the operators of the expression with their types, for the cost of one element. An instruction of the source counts as a
+    /// sum of its type.
     pub fn operators(&self, out: &mut Vec<(Operator, DType)>) {
         match self {
+            Scalar::Inlined(inlined) => {
+                let each = (Operator::Add, inlined.inline.dtype);
+                out.extend((0..inlined.inline.instructions).map(|_| each));
+                inlined.args.iter().for_each(|arg| arg.operators(out));
+            }
             Scalar::Apply { operator, dtype, args } => {
                 out.push((*operator, *dtype));
                 args.iter().for_each(|a| a.operators(out));
@@ -127,6 +186,10 @@ impl std::fmt::Display for Scalar {
             Scalar::Const { bits, dtype } => write!(f, "{:?}", dtype.decode(*bits)),
             Scalar::Cast { to, arg } => write!(f, "cast({arg}, {to})"),
             Scalar::Bitcast { to, arg } => write!(f, "bitcast({arg}, {to})"),
+            Scalar::Inlined(inlined) => {
+                let args: Vec<String> = inlined.args.iter().map(ToString::to_string).collect();
+                write!(f, "{}({})", inlined.inline.name, args.join(", "))
+            }
             Scalar::Apply { operator, args, .. } => {
                 let name = operator.name();
                 match args.as_slice() {

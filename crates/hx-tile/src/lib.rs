@@ -21,6 +21,7 @@ mod estimate;
 mod exchange;
 mod ids;
 pub mod in_place;
+mod inline;
 mod liveness;
 mod modes;
 mod operand;
@@ -44,7 +45,7 @@ pub use constant::Constant;
 pub use cost::{Cost, Resource, ResourceCycles};
 pub use counter::{COUNTER_BYTES, Counter, CounterId, Rounds, TICKET_BYTES, TICKETS};
 pub use description::{Access, Description, Holds, Region};
-pub use elementwise::{Map, Scalar};
+pub use elementwise::{Inlined, Map, Scalar};
 pub use ends::bytes_text;
 pub use estimate::{
     Bound, Estimate, Launch, LoopEstimate, OpCycles, RoleEstimate, bound_text, estimate_text, loop_lines,
@@ -53,6 +54,7 @@ pub use estimate::{
 pub use exchange::Exchange;
 pub use hx_target::{Completion, Mode, Proxy};
 pub use ids::{OpId, Origin, ParamId, PipeId, TensorId, TurnsId};
+pub use inline::Inline;
 pub use liveness::{LiveAcross, LiveRanges, LiveTensors, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use operand::{LoadIds, Operand};

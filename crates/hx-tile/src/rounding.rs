@@ -79,6 +79,8 @@ impl<'p> Rounding<'p> {
         found(value, rounded);
         match value {
             Scalar::Bitcast { arg, .. } => self.visit(arg, None, found),
+            // Nobody knows what an instruction of the source makes of an error.
+            Scalar::Inlined(inlined) => inlined.args.iter().for_each(|arg| self.visit(arg, None, found)),
             Scalar::Cast { to, arg } => self.visit(arg, coarse(*to), found),
             Scalar::Apply { args, .. } => {
                 for (number, arg) in args.iter().enumerate() {
@@ -120,6 +122,9 @@ impl<'p> Rounding<'p> {
     ) -> Scalar {
         match value {
             Scalar::Bitcast { to, arg } => self.rewrite(arg, None, change).bitcast(*to),
+            Scalar::Inlined(inlined) => {
+                Scalar::Inlined(Box::new(inlined.map(&mut |part| self.rewrite(part, None, change))))
+            }
             Scalar::Cast { to, arg } => self.rewrite(arg, coarse(*to), change).cast(*to),
             Scalar::Apply { operator, dtype, args } => {
                 let mut operands = Vec::with_capacity(args.len());

@@ -250,4 +250,14 @@ family! {
     /// }
     /// ```
     OTHER_ORDER = "HX0641", "other-order", Error, "a tensor's elements lie in another order";
+
+    /// A kernel calls a function that is PTX alone: `#[ptx("…")]` before it, and `;` in place of a body. Only a GPU knows its result, so
+    /// the simulator cannot run the kernel. A body says the value that the PTX computes, and the simulator, proofs and results that are known
+    /// at compile time take that value:
+    ///
+    /// ```hx
+    /// #[ptx("rcp.approx.ftz.f32 {result}, {x};")]
+    /// fn reciprocal(x: f32) -> f32 { 1.0 / x }
+    /// ```
+    NO_MEANING = "HX0642", "no-meaning", Error, "the simulator does not know the result of an instruction";
 }

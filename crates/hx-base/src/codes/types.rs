@@ -609,4 +609,23 @@ family! {
     /// }
     /// ```
     NOTHING_AHEAD = "HX0232", "nothing-ahead", Error, "a loop with `pipelined` has nothing to load ahead";
+
+    /// A function with `#[ptx("…")]` is one instruction, or a few, that the source writes itself. The text computes one number from
+    /// numbers in registers. `{x}` is the parameter `x`, `{result}` the result, and `{N}` the value of a compile-time parameter; `{{` and
+    /// `}}` are the braces of PTX. Parameters and the result are `f16`, `bf16`, `f32`, `f64`, and integers of 32 and 64 bits. The checks of bounds and races see no memory
+    /// access of such a text and no order that it imposes, so it may have none. A text that reads a special register is `volatile`.
+    ///
+    /// ```hx fails
+    /// #[ptx("ld.global.f32 {result}, [{at}];")]
+    /// fn loaded(at: u64) -> f32;
+    /// ```
+    ///
+    /// ```hx
+    /// #[ptx("lop3.b32 {result}, {a}, {b}, {c}, {TABLE};")]
+    /// fn either_two<TABLE = 0xe8>(a: u32, b: u32, c: u32) -> u32 { (a & b) | (a & c) | (b & c) }
+    ///
+    /// #[ptx("mov.u32 {result}, %smid;", volatile)]
+    /// fn multiprocessor(of: i32) -> u32;
+    /// ```
+    BAD_PTX = "HX0233", "bad-ptx", Error, "an instruction that the source writes is wrong";
 }

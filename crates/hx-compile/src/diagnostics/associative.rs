@@ -104,9 +104,13 @@ impl Tier {
 fn chooses(value: &Scalar) -> bool {
     let mut operators = Vec::new();
     value.operators(&mut operators);
-    operators.iter().any(|(operator, _)| {
-        operator.is_comparison() || matches!(operator, Operator::Min | Operator::Max | Operator::Select)
-    })
+    let mut inlined = Vec::new();
+    value.inlined(&mut inlined);
+    let by_meaning = inlined.iter().any(|inlined| inlined.meaning.as_ref().is_some_and(chooses));
+    by_meaning
+        || operators.iter().any(|(operator, _)| {
+            operator.is_comparison() || matches!(operator, Operator::Min | Operator::Max | Operator::Select)
+        })
 }
 
 /// Three operands that an operator combines to different results.
@@ -180,7 +184,8 @@ fn unknown(leaf: &Scalar) -> bool {
         | Scalar::Const { .. }
         | Scalar::Apply { .. }
         | Scalar::Cast { .. }
-        | Scalar::Bitcast { .. } => false,
+        | Scalar::Bitcast { .. }
+        | Scalar::Inlined(_) => false,
     }
 }
 
@@ -282,6 +287,7 @@ impl Trial<'_> {
                 let args: Option<Vec<u64>> = args.iter().map(|arg| self.eval(arg, inputs)).collect();
                 operator.eval(wide(*dtype), &args?)
             }
+            Scalar::Inlined(inlined) => self.eval(inlined.meaning.as_ref()?, inputs)?,
             Scalar::Cast { to, arg } => cast(self.eval(arg, inputs)?, arg.dtype(), *to),
             Scalar::Bitcast { to, arg } => {
                 let bits = self.eval(arg, inputs)?;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use hx_dtype::{DType, Operator};
 use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
-use hx_tile::{Map, Op, Scalar, TensorId};
+use hx_tile::{Inlined, Map, Op, Scalar, TensorId};
 
 use super::PaddingConsumer;
 use super::number::Number;
@@ -248,6 +248,7 @@ impl Inputs<'_> {
                 Number { padding: number.padding, told: number.told, packed, ..same }
             }
             Scalar::Apply { operator, dtype, args } => self.apply(scalar, (*operator, *dtype, args), ground),
+            Scalar::Inlined(inlined) => self.inlined(inlined, ground),
         }
     }
 
@@ -273,6 +274,15 @@ impl Inputs<'_> {
         match (number.bits, self.cond(scalar, ground)) {
             (None, Some(cond)) => self.truth(&cond, number, ground),
             _ => number,
+        }
+    }
+
+    /// Returns the result of an instruction of the source: the value of its meaning. Without one, any value that depends on the operands.
+    fn inlined(&mut self, inlined: &Inlined, ground: &mut Ground) -> Number {
+        let numbers: Vec<Number> = inlined.args.iter().map(|arg| self.value(arg, ground)).collect();
+        match &inlined.meaning {
+            Some(meaning) => self.value(meaning, ground),
+            None => Number::unknown(inlined.inline.dtype, &numbers),
         }
     }
 
@@ -374,6 +384,7 @@ impl Inputs<'_> {
                     _ => return None,
                 })
             }
+            Scalar::Inlined(inlined) => self.integer(inlined.meaning.as_ref()?, ground),
             Scalar::Var { .. } | Scalar::Param { .. } | Scalar::Bitcast { .. } => None,
         }
     }

@@ -173,6 +173,17 @@ impl Number {
         })
     }
 
+    /// Returns any result of these operands.
+    pub(crate) fn unknown(dtype: DType, args: &[Number]) -> Number {
+        Number {
+            padding: args.iter().any(|arg| arg.padding),
+            told: padding_is_told(args),
+            legit: args.iter().all(|arg| arg.legit || !arg.padding) && args.iter().any(|arg| arg.legit),
+            uniform: args.iter().all(|arg| arg.uniform),
+            ..Number::any(dtype)
+        }
+    }
+
     /// Applies an operator. `alike` says that the first two operands are one expression.
     pub(crate) fn apply(operator: Operator, dtype: DType, args: &[Number], alike: bool) -> Number {
         let result = operator.result(dtype);

@@ -10,9 +10,9 @@ use hx_syntax::ast;
 
 use super::Reporter;
 use crate::{
-    Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map,
-    collect, exact::EXACT, family::FAMILY, file_items, fn_signature, imports, infer_body, item_range,
-    kernel_signature, signature_source_map, top_level_pats,
+    Db, Expr, Item, Literal, Name, Pat, PatId, Resolution, StmtKind, body::is_declared, body_names, body_of,
+    body_source_map, collect, exact::EXACT, family::FAMILY, file_items, fn_ptx, fn_signature, imports,
+    infer_body, item_range, kernel_signature, ptx::PTX, signature_source_map, top_level_pats,
 };
 
 pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
@@ -94,6 +94,12 @@ fn item_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
                         .help("put all members into the first one"),
                 );
             }
+        } else if name == PTX && matches!(at.item, Item::Function(_)) {
+            // The text is reported with the header of its function.
+        } else if name == PTX {
+            let message = "found `#[ptx(…)]` before an item that is no `fn`";
+            let found = at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, range, message);
+            out.push(found.help("a kernel calls the function that has the PTX"));
         } else {
             unknown_attribute(at, range, &name, out);
         }
@@ -166,6 +172,10 @@ fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     }
     if let Item::Function(function) = at.item {
         let sig = fn_signature(at.db, function);
+        // PTX without a use of a parameter is an error of its own.
+        if fn_ptx(at.db, function).is_some() || *is_declared(at.db, at.item) {
+            return;
+        }
         let header = &crate::signature_names(at.db, at.item).names;
         for (i, param) in sig.params.iter().enumerate() {
             let used = |n: &crate::Names| n.exprs.values().any(|r| *r == Resolution::Param(i as u32));

@@ -140,6 +140,13 @@ impl<'a> Infer<'a> {
         }
         let given: Vec<Ty> = given.into_iter().flatten().map(|(_, ty)| ty).collect();
         match (self.returned(function, generics, &given), lifted) {
+            (Ty::Int(_), Some((_, t))) => {
+                let ret = sig.ret.and_then(|ty| signature_names(self.db, item).names.types.get(ty));
+                match ret {
+                    Some(Resolution::DType(dtype)) => of_every_element(scalar_elem(*dtype), &t),
+                    _ => of_every_element(Ty::Int(None), &t),
+                }
+            }
             (ty, Some((_, t))) => of_every_element(ty, &t),
             (ty, None) => ty,
         }
@@ -304,6 +311,11 @@ impl<'a> Infer<'a> {
             _ => None,
         }
     }
+}
+
+/// Returns a number of this element type, which [`Ty::Int`] would not give.
+fn scalar_elem(dtype: DType) -> Ty {
+    Ty::Float(Some(Elem::Known(dtype)))
 }
 
 /// Returns the type of the result of a function of numbers, applied to every element of tensors that broadcast to `t`.

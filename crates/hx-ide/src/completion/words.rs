@@ -23,6 +23,13 @@ pub(super) const TOP_SNIPPETS: &[(&str, &str, &str)] = &[
     ("use", "use ${0:std::};", "names of another file"),
 ];
 
+/// The attribute of a function that is PTX.
+pub(super) const PTX_SNIPPET: (&str, &str, &str) = (
+    "ptx",
+    "ptx(\"${1:rcp.approx.f32} {result}, {${2:x}};\")",
+    "the function is this PTX, and its body the meaning",
+);
+
 pub(super) const BODY_SNIPPETS: &[(&str, &str, &str)] = &[
     ("let", "let ${1:x} = ${0};", "a name for a value"),
     ("for", "for ${1:ki} in ${2:0..n} {\n    $0\n}", "a loop"),

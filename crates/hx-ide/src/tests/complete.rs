@@ -266,6 +266,20 @@ fn types_attributes_and_items() {
         "#]],
     );
     check(
+        "#[$0]\nfn f(x: f32) -> f32;\n",
+        9,
+        expect![[r#"
+        ptx | the function is this PTX, and its body the meaning
+    "#]],
+    );
+    check(
+        "#[ptx(\"abs.f32 {result}, {x};\", $0)]\nfn f(x: f32) -> f32;\n",
+        9,
+        expect![[r#"
+        volatile | the text reads a special register, so every call runs it
+    "#]],
+    );
+    check(
         "$0",
         99,
         expect![[r#"

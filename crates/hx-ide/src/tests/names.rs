@@ -403,3 +403,24 @@ fn accepted_renames_compile() {
     }
     assert!(accepted > 25, "{accepted} renames were accepted");
 }
+
+#[test]
+fn operands_of_ptx_are_uses_of_parameters() {
+    let text = "#[ptx(\"prmt.b32 {result}, {first}, {other}, {BYTES};\")]\nfn bytes<BYTES = 0x5410>(fir$0st: u32, other: u32) -> u32;\n";
+    check_rename(
+        text,
+        "x",
+        expect![[r##"
+        #[ptx("prmt.b32 {result}, {x}, {other}, {BYTES};")]
+        fn bytes<BYTES = 0x5410>(x: u32, other: u32) -> u32;
+    "##]],
+    );
+    check_references(
+        "#[ptx(\"prmt.b32 {result}, {x}, {x}, {BYT$0ES};\")]\nfn bytes<BYTES = 0x5410>(x: u32) -> u32;\n",
+        expect![[r#"
+            k.hx:1:38 BYTES
+            k.hx:2:10 BYTES
+        "#]],
+    );
+    check_definition("#[ptx(\"abs.f32 {result}, {$0x};\")]\nfn f(x: f32) -> f32;\n", expect!["k.hx:2:6 x"]);
+}

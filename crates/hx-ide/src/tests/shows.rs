@@ -632,3 +632,43 @@ fn another_instance_can_be_shown() {
     );
     assert!(wrong("BM", "much").is_err());
 }
+
+#[test]
+fn a_function_shows_its_ptx() {
+    check_hover(
+        "/// 1 / x with an error of 1 ulp.\n#[ptx(\"rcp.approx.ftz.f32 {result}, {x};\")]\nfn recip$0rocal(x: f32) -> f32 {\n    1.0 / x\n}\n",
+        expect![[r#"
+            k.hx:3:4 reciprocal
+            ```hx
+            fn reciprocal(x: f32) -> f32
+            ```
+
+            1 / x with an error of 1 ulp.
+
+            ---
+
+            ```ptx
+            rcp.approx.ftz.f32 {result}, {x};
+            ```
+
+            The GPU runs the PTX; the simulator, proofs and results that are known at compile time take the body.
+        "#]],
+    );
+    check_hover(
+        "#[ptx(\"mov.u32 {result}, %smid;\", volatile)]\nfn sm$0id(of: i32) -> u32;\n",
+        expect![[r#"
+            k.hx:2:4 smid
+            ```hx
+            fn smid(of: i32) -> u32
+            ```
+
+            ---
+
+            ```ptx
+            mov.u32 {result}, %smid;
+            ```
+
+            The function has no body, so only a GPU runs kernels that call it. Every call runs it (`volatile`).
+        "#]],
+    );
+}

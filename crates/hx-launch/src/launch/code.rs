@@ -56,12 +56,12 @@ impl<'a> Launcher<'a> {
             CodeQuestion::Target => Ok(CodeAnswer::Name(self.machine.target().name().to_owned())),
             CodeQuestion::Redistributions => Ok(redistributions(solved)),
             CodeQuestion::BytesPerAccess(name) => bytes_per_access(name, &solved.program, solution),
-            CodeQuestion::Spills => self.spills(cuda_text(db, last.checked).map_err(stop)?),
+            CodeQuestion::Spills => self.spills(last.checked),
         }
     }
 
     /// Returns the bytes that each thread stores and loads because registers were spilled.
-    fn spills(&self, source: &CudaSource) -> HostResult<CodeAnswer> {
+    fn spills(&self, checked: Checked<'a>) -> HostResult<CodeAnswer> {
         let cuda: &Cuda = match self.machine {
             Machine::Gpu(gpu) => &gpu.cuda,
             Machine::CompileOnly(cuda) => cuda,
@@ -70,7 +70,8 @@ impl<'a> Launcher<'a> {
                 return Ok(CodeAnswer::Unknown("the CUDA compiler is not used here".to_owned()));
             }
         };
-        let compiled = match self.compile(cuda, source) {
+        let source = cuda_text(self.db, checked).map_err(|error| error.into_parts().0)?;
+        let compiled = match self.compile(cuda, checked) {
             Ok(compiled) => compiled,
             Err(error) => {
                 let (error, _) = error.into_parts();
@@ -132,10 +133,13 @@ fn supports(target: Target, asked: &str) -> HostResult<CodeAnswer> {
 }
 
 fn uses(target: Target, asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<CodeAnswer> {
-    expect_known(target, asked)?;
     let found = source.emitted.iter().any(|name| starts_with_components(name, asked))
         || forms(solution).iter().any(|form| starts_with_components(form, asked))
         || multicasts(solution).any(|name| starts_with_components(&name, asked));
+    // The source may write instructions that the catalogue does not have.
+    if !found {
+        expect_known(target, asked)?;
+    }
     Ok(CodeAnswer::Bool(found))
 }
 

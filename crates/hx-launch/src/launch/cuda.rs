@@ -9,7 +9,7 @@ use hx_compile::{Db, cuda_source, thread_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
-use hx_inspect::absence_error;
+use hx_inspect::{absence_error, refused_ptx};
 use hx_target::Target;
 use hx_thread::{LogContents, LogPlan};
 use hx_worker::{
@@ -57,7 +57,7 @@ impl<'a> Launcher<'a> {
             }
             Memory::Log(_) => Arg::Buffer { data: &log, writable: true },
         })?;
-        let compiled = self.compile(&gpu.cuda, source)?;
+        let compiled = self.compile(&gpu.cuda, checked)?;
         let launch = launch_of(gpu, (source, &compiled, grid), args);
         let result = self.launched(gpu, &launch)?;
         let remark = match self.levels {
@@ -86,19 +86,21 @@ impl<'a> Launcher<'a> {
     }
 
     /// Returns the machine code of a kernel, from the cache or from the compiler.
-    pub(super) fn compile(&self, cuda: &Cuda, source: &CudaSource) -> Result<Compiled, LaunchError> {
-        self.compile_at(cuda, source, self.levels.first())
+    pub(super) fn compile(&self, cuda: &Cuda, checked: Checked<'a>) -> Result<Compiled, LaunchError> {
+        self.compile_at(cuda, checked, self.levels.first())
     }
 
     /// As [`Launcher::compile`], at a level of the assembler.
     pub(super) fn compile_at(
         &self,
         cuda: &Cuda,
-        source: &CudaSource,
+        checked: Checked<'a>,
         level: Option<u8>,
     ) -> Result<Compiled, LaunchError> {
-        let outcome =
-            compile(cuda, source, (self.target, level), self.until).map_err(|e| self.compile_error(e))?;
+        let source = cuda_text(self.db, checked)?;
+        let outcome = compile(cuda, source, (self.target, level), self.until).map_err(|error| {
+            self.refused(cuda, (checked, source), &error).unwrap_or_else(|| self.compile_error(error))
+        })?;
         cuda.warn(outcome.cache_warnings.iter().map(ToString::to_string));
         Ok(outcome.compiled)
     }
@@ -121,6 +123,23 @@ impl<'a> Launcher<'a> {
 
     pub(super) fn limits<'l>(&self, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
         limits(self.until, cancelled)
+    }
+
+    /// Returns the findings of the assembler in PTX that the source writes; `None` if the compile failed for another reason.
+    fn refused(
+        &self,
+        cuda: &Cuda,
+        (checked, source): (Checked<'a>, &CudaSource),
+        error: &CompileError,
+    ) -> Option<LaunchError> {
+        let CompileError::Refused { log, .. } = error else { return None };
+        let cancelled = || self.until.is_reached();
+        let mut ptx = |job: &CompileJob| {
+            let outcome = cuda.compilers.compile(job, &limits(self.until, &cancelled));
+            outcome.ok().map(|outcome| outcome.compiled.code)
+        };
+        let found = refused_ptx(self.db, checked.get(), (source, log), &mut ptx);
+        (!found.is_empty()).then_some(LaunchError::Found(found))
     }
 
     fn compile_error(&self, error: CompileError) -> LaunchError {

@@ -101,7 +101,7 @@ impl<'a> Launcher<'a> {
             })
         });
         let params = params.collect::<Result<_, LaunchError>>()?;
-        let compiled = self.compile(&gpu.cuda, source)?;
+        let compiled = self.compile(&gpu.cuda, checked)?;
         Ok(DirectLaunch {
             kernel: request.kernel.name.to_string(),
             symbol: source.symbol.clone(),

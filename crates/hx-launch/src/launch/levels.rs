@@ -61,7 +61,7 @@ impl<'a> Launcher<'a> {
         optimized: &LaunchResult,
         (checked, bound): (Checked<'a>, &Bound),
     ) -> Result<Option<String>, LaunchError> {
-        let compiled = self.compile_at(&gpu.cuda, source, Some(PLAIN)).map_err(at_plain)?;
+        let compiled = self.compile_at(&gpu.cuda, checked, Some(PLAIN)).map_err(at_plain)?;
         let plain_launch = Launch { cubin: &compiled.code, ..launch.clone() };
         let plain = self.launched(gpu, &plain_launch).map_err(at_plain)?;
         let Some(found) = difference(optimized, &plain, bound) else { return Ok(None) };

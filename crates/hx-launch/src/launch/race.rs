@@ -48,9 +48,9 @@ impl<'l, 'a> Racetrack<'l, 'a> {
         let done = AtomicUsize::new(0);
         let compile = |db: &Database, at: usize| {
             let launcher = Launcher::new(db, machine, until);
-            let compiled = launcher.chosen(&requests[at]).and_then(|chosen| {
-                launcher.compile(&self.gpu.cuda, super::cuda_text(db, chosen.checked)?).map(drop)
-            });
+            let compiled = launcher
+                .chosen(&requests[at])
+                .and_then(|chosen| launcher.compile(&self.gpu.cuda, chosen.checked).map(drop));
             on_progress(done.fetch_add(1, Ordering::Relaxed) + 1);
             compiled
         };

@@ -182,7 +182,7 @@ impl<'a> Launcher<'a> {
         let source = cuda_text(db, checked)?;
         let grid = grid_of(source, bound)?;
         if !grid.contains(&0) {
-            let compiled = self.compile(&gpu.cuda, source)?;
+            let compiled = self.compile(&gpu.cuda, checked)?;
             let launch = self.resident(gpu, (source, &compiled, grid), bound, 0, memory)?;
             let cancelled = || self.stopped();
             let mut worker = gpu.cuda.worker();

@@ -220,6 +220,7 @@ fn earlier_access(fault: &Fault) -> Option<(Option<Origin>, String)> {
             let who = block(earlier.block.unwrap_or_default());
             Some((earlier.origin, format!("{who} {} it here", earlier_mode.past())))
         }
+        Fault::NoMeaning { function, origin } => Some((Some(*origin), format!("the PTX of `{function}`"))),
         _ => None,
     }
 }
@@ -268,6 +269,9 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
         Fault::Deadlock { left_out: Some(_), .. } => Some(
             "a block may wait for those only that have begun: take the next part by a ticket, `atomic_add(ticket, one)`, or launch \
              no more blocks than the device holds, as `where … <= multiprocessors` says",
+        ),
+        Fault::NoMeaning { .. } => Some(
+            "give it a body with the value that the PTX computes, or launch the kernel on a GPU: `--device gpu`",
         ),
         Fault::TooManyBlocks { .. } => Some("launch it with smaller tensors, or on a GPU: `--device gpu`"),
         _ => None,
@@ -323,6 +327,7 @@ fn code_of(fault: &Fault) -> &'static Code {
         | Fault::Unwaited { .. }
         | Fault::CopyInFlight { .. } => &codes::RACE,
         Fault::OperandInFlight { .. } | Fault::ProductInFlight { .. } => &codes::OPERAND_IN_FLIGHT,
+        Fault::NoMeaning { .. } => &codes::NO_MEANING,
         Fault::NoProgress { .. } | Fault::Deadlock { .. } => &codes::DEADLOCK,
         Fault::Cancelled | Fault::Argument(_) | Fault::Malformed(_) | Fault::Eval(EvalError::Unbound(_)) => {
             &codes::INTERNAL_ERROR

@@ -222,7 +222,7 @@ impl<'a> Launcher<'a> {
         let Chosen { checked, bound, .. } = self.chosen(request)?;
         let source = cuda_text(db, checked)?;
         let grid = grid_of(source, &bound)?;
-        let compiled = self.compile(&gpu.cuda, source)?;
+        let compiled = self.compile(&gpu.cuda, checked)?;
         let estimated = self.timing.estimates.then(|| estimates::launch(db, checked, &bound)).flatten();
         let peak = peak::of(db, checked, gpu);
         Ok(Planned { source, compiled, grid, bound, estimated, peak })

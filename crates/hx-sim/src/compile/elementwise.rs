@@ -5,13 +5,13 @@ use std::sync::Arc;
 use hx_dtype::{DType, Operator};
 use hx_target::{Catalogue, Reach};
 use hx_thread::{Lane, Param, Registers};
-use hx_tile::Scalar;
+use hx_tile::{Inlined, Scalar};
 
 use super::Compilation;
 use crate::cast::integer_bits;
 use crate::code::evaluate::{Compute, Evaluate, Micro, Operand, Under};
 use crate::code::{From, LaneExchange, Regs};
-use crate::error::SimError;
+use crate::error::{Fault, SimError};
 use crate::formula::Binding;
 
 /// A flat form under construction.
@@ -169,6 +169,7 @@ impl Compilation<'_> {
                 Ok(flat.constant(*bits, self.threads))
             }
             Scalar::Apply { operator, dtype, args } => self.operator(*operator, *dtype, args, flat),
+            Scalar::Inlined(inlined) => self.inlined(inlined, flat),
             // Values are held as bits, so the cast needs no step.
             Scalar::Bitcast { arg, .. } => self.flatten(arg, flat),
             Scalar::Cast { to, arg } => {
@@ -181,6 +182,27 @@ impl Compilation<'_> {
                 Ok(Operand::Temporary(dst))
             }
         }
+    }
+
+    /// Compiles the meaning of an instruction of the source. It counts as the instructions of the text.
+    fn inlined(&self, inlined: &Inlined, flat: &mut Flat<'_>) -> Result<Operand, SimError> {
+        let (inline, counted) = (&inlined.inline, flat.instructions);
+        let Some(meaning) = &inlined.meaning else {
+            let (function, origin) = (inline.name.clone(), inline.origin);
+            return Err(self.error(Fault::NoMeaning { function, origin }));
+        };
+        // The hardware reads every operand, also one that the meaning does not need.
+        for arg in inlined.args.iter().filter(|arg| matches!(arg, Scalar::Input { .. })) {
+            self.flatten(arg, flat)?;
+        }
+        if meaning.dtype() != inline.dtype {
+            let text =
+                format!("the meaning of `{}` is {}, not {}", inline.name, meaning.dtype(), inline.dtype);
+            return self.malformed(text);
+        }
+        let result = self.flatten(meaning, flat)?;
+        flat.instructions = counted + u64::from(inline.instructions);
+        Ok(result)
     }
 
     fn integer(

@@ -1,9 +1,9 @@
 //! Accessors that no grammar rule can express.
 
 use super::{
-    AstNode, Attr, Bench, Cell, ClosureExpr, Expr, FloatNumber, IntNumber, Item, Literal, MeasureQuantity,
-    Name, NameRef, NamedType, Param, Path, Pattern, RangeExpr, SourceFile, StringLit, Test, Type, WarpRole,
-    support,
+    AstNode, Attr, Bench, Cell, ClosureExpr, Expr, FloatNumber, Fn, HasAttrs, IntNumber, Item, Literal,
+    MeasureQuantity, Name, NameRef, NamedType, Param, Path, Pattern, RangeExpr, SourceFile, StringLit, Test,
+    Type, WarpRole, support,
 };
 use crate::{SyntaxKind, SyntaxToken, T};
 
@@ -228,6 +228,26 @@ impl Attr {
             _ => None,
         };
         args.map(|arg| text(arg.expr())).collect()
+    }
+}
+
+impl Attr {
+    /// Returns the first argument if it is a string; otherwise `None`.
+    pub fn string(&self) -> Option<StringLit> {
+        match self.arg_list()?.args().next()?.expr()? {
+            Expr::Literal(literal) => match literal.kind()? {
+                LiteralKind::String(text) => Some(text),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl Fn {
+    /// Returns the first `#[ptx(…)]` of the function; `None` without one.
+    pub fn ptx(&self) -> Option<Attr> {
+        self.attr("ptx")
     }
 }
 

@@ -191,6 +191,9 @@ impl Fn {
     pub fn body(&self) -> Option<Block> {
         support::child(&self.syntax)
     }
+    pub fn semicolon_token(&self) -> Option<SyntaxToken> {
+        support::token(&self.syntax, SEMICOLON)
+    }
 }
 
 impl AstNode for Fn {

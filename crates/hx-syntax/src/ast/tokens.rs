@@ -88,6 +88,20 @@ impl StringLit {
         });
         value
     }
+
+    /// Returns the bytes of the token that spell these bytes of [`StringLit::value`]; the whole token for an empty range.
+    pub fn written(&self, range: Range<usize>) -> Range<usize> {
+        let text = self.0.text();
+        let (mut at, mut found) = (0, None);
+        unescape(text, &mut |place, result| {
+            if range.contains(&at) {
+                let start = found.as_ref().map_or(place.start, |known: &Range<usize>| known.start);
+                found = Some(start..place.end);
+            }
+            at += result.map_or(place.len(), char::len_utf8);
+        });
+        found.unwrap_or(0..text.len())
+    }
 }
 
 impl Comment {

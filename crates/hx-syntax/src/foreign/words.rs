@@ -306,9 +306,9 @@ pub(super) const WORDS: &[Foreign] = &[
     other(
         Name,
         "inline_asm_elementwise",
-        "instructions are the compiler's choice: there is no inline assembly",
+        "a function with `#[ptx(\"rcp.approx.f32 {result}, {x};\")]` before it is applied to each element",
     ),
-    other(Name, "asm", "instructions are the compiler's choice: there is no inline assembly"),
+    other(Name, "asm", "a function with `#[ptx(\"rcp.approx.f32 {result}, {x};\")]` before it is PTX"),
     other(Name, "cute", "functions need no prefix: `tile(t, [64, 64])`, `copy(a, b)`, `gemm(c, a, b)`"),
     other(Name, "cutlass", "functions need no prefix: `tile(t, [64, 64])`, `copy(a, b)`, `gemm(c, a, b)`"),
     other(Name, "jnp", NO_PREFIX),

@@ -209,6 +209,10 @@ fn const_(p: &mut Parser<'_>, m: Marker) {
 
 // test fn
 // fn gelu<N = 4>(x: register T[M, N], s: shared mut f16[K]) -> f32[M, N] { x }
+
+// test instruction
+// #[ptx("prmt.b32 {result}, {x}, {y}, {BYTES};", volatile)]
+// fn bytes<BYTES = 0x5410>(x: u32, y: u32) -> u32;
 fn fn_(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![fn]);
     name(p, "the name of a function");
@@ -216,7 +220,9 @@ fn fn_(p: &mut Parser<'_>, m: Marker) {
     headers::params(p);
     headers::opt_ret_type(p);
     headers::clauses(p, headers::Clauses::OfFn);
-    headers::body(p);
+    if !p.eat(T![;]) {
+        headers::body(p);
+    }
     m.complete(p, FN);
 }
 

@@ -48,6 +48,8 @@ fn inconvertible(value: &Scalar, target: Target) -> Option<DType> {
             lacks(*dtype).or_else(|| args.iter().find_map(|arg| inconvertible(arg, target)))
         }
         Scalar::Bitcast { arg, .. } => inconvertible(arg, target),
+        // The instruction computes with the types of the text: only its operands are computed here.
+        Scalar::Inlined(inlined) => inlined.args.iter().find_map(|arg| inconvertible(arg, target)),
         Scalar::Cast { to, arg } => {
             let moved = arg.dtype() == *to;
             let here = if moved { None } else { lacks(arg.dtype()).or_else(|| lacks(*to)) };

@@ -306,6 +306,15 @@ impl Recorder<'_> {
                 BTreeSet::new()
             }
             Scalar::Cast { arg, .. } | Scalar::Bitcast { arg, .. } => self.scalar(map, arg, work),
+            Scalar::Inlined(inlined) => {
+                let mut axes = BTreeSet::new();
+                inlined.args.iter().for_each(|arg| axes.extend(self.scalar(map, arg, work)));
+                let (dtype, values) = (inlined.inline.dtype, self.differing(map.dst, &axes));
+                for _ in 0..inlined.inline.instructions {
+                    work.add(self.program.target, Operator::Add, dtype, values);
+                }
+                axes
+            }
             Scalar::Apply { operator, dtype, args } => {
                 let joined = fused_product(self.program.target, *operator, *dtype, args);
                 let mut axes = BTreeSet::new();

@@ -23,6 +23,9 @@ pub(super) fn contracted(rows: &Catalogue, value: &Scalar) -> Scalar {
         }
         Scalar::Cast { to, arg } => contracted(rows, arg).cast(*to),
         Scalar::Bitcast { to, arg } => contracted(rows, arg).bitcast(*to),
+        Scalar::Inlined(inlined) => {
+            Scalar::Inlined(Box::new(inlined.map(&mut |part| contracted(rows, part))))
+        }
         leaf => leaf.clone(),
     }
 }
@@ -35,6 +38,9 @@ fn widened(rows: &Catalogue, value: &Scalar) -> Scalar {
         }
         Scalar::Cast { to, arg } => return widened(rows, arg).cast(*to),
         Scalar::Bitcast { to, arg } => return widened(rows, arg).bitcast(*to),
+        Scalar::Inlined(inlined) => {
+            return Scalar::Inlined(Box::new(inlined.map(&mut |part| widened(rows, part))));
+        }
         leaf => return leaf.clone(),
     };
     if rows.compute(operator, dtype).is_some() || !dtype.is_float() {

@@ -347,6 +347,27 @@ fn machine_code_is_an_elf_file() {
     assert!(text.contains(".entry twice("), "{text}");
 }
 
+/// The assembler reads the text that the source writes, so its findings are there.
+#[test]
+fn findings_of_the_assembler_are_at_the_ptx() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "#[ptx(\"lg2.approx.f32 {result}, {x};\")]\n\
+        fn logarithm(x: f32) -> f32 { log2(x) }\n\
+        #[ptx(\"{{ .reg .f32 t;\\n rcp.approx.b99 t, {x};\\n mov.f32 {result}, t; }}\")]\n\
+        fn reciprocal(x: f32) -> f32 { 1.0 / x }\n\
+        kernel k(x: f32[32], y: mut f32[32]) grid [1] threads 32 {\n\
+        \x20   copy(reciprocal(logarithm(load(x))), y);\n\
+        }\n";
+    std::fs::write(folder.path().join("k.hx"), text).expect("writable");
+    let output = hx(folder.path(), &["build", "k.hx", "-o", "k", "--message-format", "short"]);
+    if output.status.code() == Some(3) {
+        assert!(std::env::var_os("HX_REQUIRE_NVRTC").is_none_or(|v| v != "1"), "there is no CUDA compiler");
+        skipped("findings_of_the_assembler_are_at_the_ptx");
+        return;
+    }
+    expect![[""]].assert_eq(&String::from_utf8_lossy(&output.stderr));
+}
+
 /// Reports a skipped test on stderr directly, because the test harness captures and hides normal output.
 fn skipped(test: &str) {
     use std::io::Write as _;

@@ -34,9 +34,10 @@ const BESIDE: &[&str] = &["xtask", "hx-tests", "tree-sitter-hx"];
 const TEST_SUPPORT: &str = "hx-test-support";
 
 /// Allowed edges within a row. `hx-hir` reads the files and makes the diagnostics of `hx-base`. A tile program takes the accesses
-/// of asynchronous instructions from the table of the hardware. A tensor map has an element type, and is sent to the worker.
+/// of asynchronous instructions from the table of the hardware. PTX in the source is read with the table of instructions. A tensor map has an element type, and is sent to the worker.
 const ALLOWED: &[(&str, &str)] = &[
     ("hx-hir", "hx-base"),
+    ("hx-hir", "hx-target"),
     ("hx-tile", "hx-target"),
     ("hx-tensor-map", "hx-dtype"),
     ("hx-worker", "hx-tensor-map"),

@@ -102,6 +102,7 @@ impl Unroller<'_> {
                 }
             }
             Scalar::Bitcast { arg, .. } => self.scalar(arg),
+            Scalar::Inlined(inlined) => self.scalar(inlined.meaning.as_ref()?),
             Scalar::Input { .. } | Scalar::Index { .. } => None,
         }
     }
