@@ -113,10 +113,13 @@ fn lowered_fn<'db>(db: &'db dyn Db, function: Function<'db>) -> Option<Lowered<F
     Some(Lowered { signature, signature_map, body, body_map })
 }
 
-/// Reports whether a function ends with `;` in place of a body.
-#[salsa::tracked]
+/// Reports whether an item is a function that ends with `;` in place of a body.
 pub(crate) fn is_declared<'db>(db: &'db dyn Db, item: Item<'db>) -> bool {
-    let Item::Function(function) = item else { return false };
+    matches!(item, Item::Function(function) if *has_no_body(db, function))
+}
+
+#[salsa::tracked]
+fn has_no_body<'db>(db: &'db dyn Db, function: Function<'db>) -> bool {
     function.syntax(db).is_some_and(|node| node.body().is_none() && node.semicolon_token().is_some())
 }
 

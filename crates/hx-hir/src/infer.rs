@@ -70,7 +70,7 @@ pub fn infer_body<'db>(db: &'db dyn Db, item: Item<'db>) -> Inference {
             cx.find_assigned();
             cx.place_roles(body.root);
             let found = cx.expr(body.root);
-            if !*is_declared(db, item) {
+            if !is_declared(db, item) {
                 cx.check_return(body.root, &found, types.ret.as_ref());
             }
         }

@@ -173,7 +173,7 @@ fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     if let Item::Function(function) = at.item {
         let sig = fn_signature(at.db, function);
         // PTX without a use of a parameter is an error of its own.
-        if fn_ptx(at.db, function).is_some() || *is_declared(at.db, at.item) {
+        if fn_ptx(at.db, function).is_some() || is_declared(at.db, at.item) {
             return;
         }
         let header = &crate::signature_names(at.db, at.item).names;

@@ -207,7 +207,9 @@ fn a_call_more_leaves_functions_that_are_on_no_circle() {
         constants_of × 1
         file_diagnostics × 1
         file_items × 1
+        fn_ptx × 1
         fn_signature × 1
+        has_no_body × 1
         has_syntax_errors × 1
         infer_body × 1
         item_diagnostics × 3

@@ -282,7 +282,9 @@ fn an_edit_elsewhere_leaves_the_answer() {
         expect![[r#"
             body_of × 1
             file_items × 1
+            fn_ptx × 1
             fn_signature × 1
+            has_no_body × 1
             has_syntax_errors × 1
             item_diagnostics × 1
             lowered_fn × 1
@@ -299,7 +301,9 @@ fn an_edit_elsewhere_leaves_the_answer() {
             body_names × 1
             body_of × 1
             file_items × 1
+            fn_ptx × 1
             fn_signature × 1
+            has_no_body × 1
             has_syntax_errors × 1
             infer_body × 1
             item_diagnostics × 1
@@ -319,8 +323,10 @@ fn an_edit_elsewhere_leaves_the_answer() {
             body_of × 1
             constants_of × 1
             file_items × 1
+            fn_ptx × 1
             fn_signature × 1
             has_errors × 1
+            has_no_body × 1
             has_syntax_errors × 1
             import_named × 1
             infer_body × 1

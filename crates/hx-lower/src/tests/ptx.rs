@@ -143,12 +143,12 @@ fn volatile_results_are_no_numbers_of_the_block() {
     check_body(
         "fill(load(w), lane(n));",
         expect![[r#"
-        error[HX0233]: the threads of a block may get different results of `lane`, so it is no number of the block
-          fill(load(w), lane(n));
-                             ^
-          fn lane(of: i32) -> u32;
-             ---- the function is here
-    "#]],
+            error[HX0233]: the threads of a block may get different results of `lane`, so it is no number of the block: give it a register tensor
+              fill(load(w), lane(n));
+                                 ^
+              fn lane(of: i32) -> u32;
+                 ---- the function is here
+        "#]],
     );
     check_body(
         "let most = lane(load(i));\nfor k in 0..2 {\n    if scalar(reduce(most, axis: 0, op: |a, b| max(a, b))) > 3 {\n        copy(most, v);\n    }\n}",

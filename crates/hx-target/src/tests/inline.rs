@@ -113,14 +113,12 @@ fn what_a_text_may_not_have() {
     check(
         "ld.global.f32 {result}, [{x}];",
         expect![[r#"
-        0 of [result =, x]
-        "ld": `ld` accesses memory: the text may compute with registers only
-          help: the checks of bounds and races could not see the access: `load`, `copy` and `atomic_add` access memory
-        "[": found an address in memory: the text may compute with registers only
-          help: the checks of bounds and races could not see the access: `load`, `copy` and `atomic_add` access memory
-        "]": found an address in memory: the text may compute with registers only
-          help: the checks of bounds and races could not see the access: `load`, `copy` and `atomic_add` access memory
-    "#]],
+            0 of [result =, x]
+            "ld": `ld` accesses memory: the text may compute with registers only
+              help: the checks of bounds and races could not see the access: `load`, `copy` and `atomic_add` access memory
+            "[": found an address in memory: the text may compute with registers only
+              help: the checks of bounds and races could not see the access: `load`, `copy` and `atomic_add` access memory
+        "#]],
     );
     check(
         "red.add.s32 {x}, 1; atom.cas.b32 {result}, {x}; st.shared.b32 {x}, {y};",
@@ -161,30 +159,26 @@ fn what_a_text_may_not_have() {
     check(
         "again: add.f32 {result}, {x}, {x}; bra again;",
         expect![[r#"
-        0 of [result, x, x]
-        "again": found the label `again`: the text may not branch
-          help: an instruction may have a guard, `@p`, and `selp` chooses between registers
-        "bra": `bra` leaves the text: the text may compute with registers only
-          help: an instruction may have a guard, `@p`, and `selp` chooses between registers
-        "again": found `again`, which the text does not declare
-          help: operands are in braces, `{x}`, and `{{ .reg .b32 t; … }}` declares a register
-    "#]],
+            0 of [result, x, x]
+            "again": found the label `again`: the text may not branch
+              help: an instruction may have a guard, `@p`, and `selp` chooses between registers
+            "bra": `bra` leaves the text: the text may compute with registers only
+              help: an instruction may have a guard, `@p`, and `selp` chooses between registers
+        "#]],
     );
     check(
         "ret; trap; call f; exit;",
         expect![[r#"
-        0 of []
-        "ret": `ret` leaves the text: the text may compute with registers only
-          help: an instruction may have a guard, `@p`, and `selp` chooses between registers
-        "trap": `trap` leaves the text: the text may compute with registers only
-          help: an instruction may have a guard, `@p`, and `selp` chooses between registers
-        "call": `call` leaves the text: the text may compute with registers only
-          help: an instruction may have a guard, `@p`, and `selp` chooses between registers
-        "f": found `f`, which the text does not declare
-          help: operands are in braces, `{x}`, and `{{ .reg .b32 t; … }}` declares a register
-        "exit": `exit` leaves the text: the text may compute with registers only
-          help: an instruction may have a guard, `@p`, and `selp` chooses between registers
-    "#]],
+            0 of []
+            "ret": `ret` leaves the text: the text may compute with registers only
+              help: an instruction may have a guard, `@p`, and `selp` chooses between registers
+            "trap": `trap` leaves the text: the text may compute with registers only
+              help: an instruction may have a guard, `@p`, and `selp` chooses between registers
+            "call": `call` leaves the text: the text may compute with registers only
+              help: an instruction may have a guard, `@p`, and `selp` chooses between registers
+            "exit": `exit` leaves the text: the text may compute with registers only
+              help: an instruction may have a guard, `@p`, and `selp` chooses between registers
+        "#]],
     );
     check(
         "frobnicate.f32 {result}, {x};",
@@ -296,32 +290,32 @@ fn what_a_text_may_not_have() {
     check(
         "mov.b32 {result}, {x};\"); evil(\"",
         expect![[r#"
-        1 of [result =, x]
-        "\"": found '"', which no instruction on registers has
-        ")": found ')', which no instruction on registers has
-        "evil": found `evil`, which is not known to compute with registers only
-        "evil": expected `;` after the instruction
-        "(": found '(', which no instruction on registers has
-        "\"": found '"', which no instruction on registers has
-    "#]],
+            1 of [result =, x]
+            "\"": found `"`, which no instruction on registers has
+            ")": found `)`, which no instruction on registers has
+            "evil": found `evil`, which is not known to compute with registers only
+            "evil": expected `;` after the instruction
+            "(": found `(`, which no instruction on registers has
+            "\"": found `"`, which no instruction on registers has
+        "#]],
     );
     check(
         "mov.b32 {result}, {x};\\n",
         expect![[r#"
-        1 of [result =, x]
-        "\\": found '\\', which no instruction on registers has
-        "n": found `n`, which is not known to compute with registers only
-        "n": expected `;` after the instruction
-    "#]],
+            1 of [result =, x]
+            "\\": found `\`, which no instruction on registers has
+            "n": found `n`, which is not known to compute with registers only
+            "n": expected `;` after the instruction
+        "#]],
     );
     check(
         "mov.b32 {result}, {x};\0\r#é",
         expect![[r##"
-        1 of [result =, x]
-        "\0": found '\0', which no instruction on registers has
-        "\r": found '\r', which no instruction on registers has
-        "#": found '#', which no instruction on registers has
-        "é": found 'é', which no instruction on registers has
-    "##]],
+            1 of [result =, x]
+            "\0": found '\0', which no instruction on registers has
+            "\r": found '\r', which no instruction on registers has
+            "#": found `#`, which no instruction on registers has
+            "é": found `é`, which no instruction on registers has
+        "##]],
     );
 }
