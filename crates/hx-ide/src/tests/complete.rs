@@ -269,8 +269,11 @@ fn types_attributes_and_items() {
         "#[$0]\nfn f(x: f32) -> f32;\n",
         9,
         expect![[r#"
-        ptx | the function is this PTX, and its body the meaning
-    "#]],
+            accept | accept the performance notes of one code, with a reason
+            exact | keep the kernel's arithmetic exact where results are rounded to 16 bits
+            family | list the kernels among which a launch chooses
+            ptx | the function is this PTX, and its body the meaning
+        "#]],
     );
     check(
         "#[ptx(\"abs.f32 {result}, {x};\", $0)]\nfn f(x: f32) -> f32;\n",
