@@ -241,7 +241,6 @@ fn a_kernel_added_above_is_solved_alone() {
             has_syntax_errors × 1
             imports × 1
             infer_body × 1
-            is_declared × 1
             is_sound × 1
             item_diagnostics × 3
             item_named × 11
@@ -573,7 +572,6 @@ fn candidates_are_searched_for_once() {
         import_named × 9
         imports × 1
         infer_body × 1
-        is_declared × 1
         is_exact × 1
         is_sound × 1
         item_diagnostics × 1
