@@ -124,6 +124,14 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
     let unchecked = open.first().map(|found| fault_of(&db, found));
     let finding = found.iter().find(|found| !ALLOWED.contains(&found.code.id));
     if let Some(found) = found.iter().find(|found| found.is_error()).or(finding) {
+        // The finding at an order that cannot be inferred quotes the reason. That of the row-major kernel is the reason.
+        let row_major = text.replace("= infer", "= auto");
+        if found.code.id == codes::UNINFERRED_PARAMETER.id && row_major != text {
+            let reason = judge_here(&row_major, &[], orders);
+            if reason.fault.as_ref().is_some_and(Fault::is_refusal) {
+                return reason;
+            }
+        }
         let fault = fault_of(&db, found);
         return Fault { kind: format!("{CHECKED}{}", fault.kind), ..fault }.into();
     }

@@ -45,7 +45,7 @@ impl<'p> Rounding<'p> {
         let readers = self.readers.get(&tensor).cloned().unwrap_or_default();
         let mut finest: Option<DType> = None;
         for op in readers {
-            let Some(to) = self.by(op, tensor) else { return None };
+            let to = self.by(op, tensor)?;
             finest = Some(finest.map_or(to, |found| finer(found, to)));
         }
         self.found.insert(tensor, finest);

@@ -26,8 +26,12 @@ const APPROXIMATIONS: [Approximation; 3] = [
     Approximation { operator: Operator::Pow, name: "pow_approx", cycles: 32.1 },
 ];
 
-/// Returns a note for each operator with a slow path whose results are all rounded to 16 bits or fewer.
+/// Returns a note for each operator with a slow path whose results are all rounded to 16 bits or fewer. `#[exact]` asks for it.
 pub(super) fn slow(context: &Context<'_>) -> Vec<Diagnostic> {
+    let db = context.places.db;
+    if *hx_hir::is_exact(db, context.places.instance.kernel(db)) {
+        return Vec::new();
+    }
     let program = &context.lowered.program;
     let mut rounding = Rounding::new(program, passes_on);
     let mut found: Vec<Diagnostic> = Vec::new();
