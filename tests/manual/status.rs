@@ -203,6 +203,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
             ("`#[unroll]`", "#[unroll]\nfor i in 0..4 {\n    r = r + r;\n}"),
             ("`#[peel]`", "#[peel]\nfor i in 0..n {\n    if i < m {\n        r = r + r;\n    }\n}"),
             (
+                "`#[exact]` before a kernel",
+                "#[exact]\nkernel k(x: f16[m], y: mut f16[m]) grid [1] threads 32 {\n    let t = load(tile(x, [64])[.., 0]);\n    copy(t / (t + 3.0), tile(y, [64])[.., 0]);\n}",
+            ),
+            (
                 "`#[ptx(\"…\")]` before a function",
                 "kernel k(x: f32[m], y: mut f32[m]) grid [1] threads 32 {\n    copy(reciprocal(load(tile(x, [64])[.., 0])), tile(y, [64])[.., 0]);\n}\n#[ptx(\"rcp.approx.f32 {result}, {x};\")]\nfn reciprocal(x: f32) -> f32 {\n    1.0 / x\n}",
             ),

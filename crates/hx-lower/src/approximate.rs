@@ -16,11 +16,37 @@ const LARGEST_POWER: f64 = 64.0;
 /// Only operators that keep relative errors may stand between the value and the rounding. A sum may cancel its leading bits, so `1.0 + tanh(x)`
 /// is exact.
 pub(crate) fn approximate(program: &mut TileProgram) {
-    let mut rounding = Rounding::new(program, keeps_relative_errors);
+    replace(program, keeps_values, Errors::OfUnits);
+    replace(program, keeps_relative_errors, Errors::OfParts);
+}
+
+/// The approximations of a pass over the program, by the size of their errors.
+#[derive(Clone, Copy, PartialEq)]
+enum Errors {
+    /// Errors of up to one unit of the type to which the result is rounded. A product of two of them may be off by two units.
+    OfUnits,
+    /// Errors of small parts of a unit.
+    OfParts,
+}
+
+impl Errors {
+    /// Returns the errors of the approximate form of an operator whose result is rounded to a type.
+    fn of(operator: Operator, to: DType) -> Errors {
+        match (operator, to) {
+            (Operator::Tanh, DType::F16) => Errors::OfUnits,
+            _ => Errors::OfParts,
+        }
+    }
+}
+
+/// Replaces operators whose errors are of this size. Between the value and its rounding may be operators that `passes` names.
+fn replace(program: &mut TileProgram, passes: fn(Operator, &[Scalar]) -> bool, errors: Errors) {
+    let mut rounding = Rounding::new(program, passes);
     let mut changed = BTreeMap::new();
     for (op, _) in program.ops(1.0) {
         let OpKind::Map(map) = &op.kind else { continue };
-        let value = rounding.rewritten(map, &mut form);
+        let value =
+            rounding.rewritten(map, &mut |applied, args, rounded| form(applied, args, rounded, errors));
         if value != map.value {
             changed.insert(op.id, value);
         }
@@ -32,21 +58,32 @@ pub(crate) fn approximate(program: &mut TileProgram) {
     });
 }
 
+/// Reports whether the result is one of the operands, up to its sign.
+fn keeps_values(operator: Operator, _: &[Scalar]) -> bool {
+    use Operator::{Abs, Max, Min, Neg, Select};
+    matches!(operator, Neg | Abs | Min | Max | Select)
+}
+
 /// Reports whether the relative error of the result is at most the sum of those of the operands, up to its own rounding.
 fn keeps_relative_errors(operator: Operator, args: &[Scalar]) -> bool {
-    use Operator::{Abs, Add, Div, Max, Min, Mul, Neg, Select, Sqrt};
     match operator {
-        Neg | Abs | Mul | Div | Sqrt | Min | Max | Select => true,
+        Operator::Mul | Operator::Div | Operator::Sqrt => true,
         // A sum of numbers of one sign cancels nothing.
-        Add => args.iter().all(is_never_negative),
-        _ => false,
+        Operator::Add => args.iter().all(is_never_negative),
+        _ => keeps_values(operator, args),
     }
 }
 
 /// Applies an operator, in its approximate form if the type to which the result is rounded covers the error.
-fn form((operator, dtype): (Operator, DType), args: Vec<Scalar>, rounded: Option<DType>) -> Scalar {
+fn form(
+    (operator, dtype): (Operator, DType),
+    args: Vec<Scalar>,
+    rounded: Option<DType>,
+    errors: Errors,
+) -> Scalar {
     let approximate = operator.approximate().filter(|_| dtype.is_float() && dtype.bits() <= 32);
-    let chosen = approximate.filter(|_| rounded.is_some_and(|to| covers(operator, &args, to)));
+    let is_covered = |to: DType| Errors::of(operator, to) == errors && covers(operator, &args, to);
+    let chosen = approximate.filter(|_| rounded.is_some_and(is_covered));
     Scalar::apply(chosen.unwrap_or(operator), dtype, args)
 }
 
