@@ -277,7 +277,7 @@ const GROUPS: &[(&str, &[Construct])] = &[
 
 /// Returns the statements inside a whole kernel.
 fn text_of(construct: &str) -> String {
-    if construct.starts_with("kernel") {
+    if construct.starts_with("kernel") || construct.starts_with("#[exact]") {
         return construct.to_owned();
     }
     let uses_shared = construct.contains("sh)") || construct.contains("sh,") || construct.contains("sh.T");
