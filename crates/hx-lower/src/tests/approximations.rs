@@ -76,18 +76,32 @@ fn products_and_choices_stand_between() {
 /// `tanh` is off by up to one unit of f16, and a product of it by more.
 #[test]
 fn products_of_tanh_are_exact_in_f16() {
-    check_value("x * tanh(x)", expect![[r#"
+    check_value(
+        "x * tanh(x)",
+        expect![[r#"
         value = cast((x * tanh(x)), f16)
-    "#]]);
-    check_value("where(x > 0.0, -tanh(x), 1.0)", expect![[r#"
+    "#]],
+    );
+    check_value(
+        "where(x > 0.0, -tanh(x), 1.0)",
+        expect![[r#"
         value = cast(where((0.0 < x), -tanh_approx(x), 1.0), f16)
-    "#]]);
-    check("", "copy(cast(x * tanh(x), bf16), tile(q, [128])[.., block_idx]);", expect![[r#"
+    "#]],
+    );
+    check(
+        "",
+        "copy(cast(x * tanh(x), bf16), tile(q, [128])[.., block_idx]);",
+        expect![[r#"
         value = cast((x * tanh_approx(x)), bf16)
-    "#]]);
-    check("", "copy(h * tanh(h), tile(y, [128])[.., block_idx]);", expect![[r#"
+    "#]],
+    );
+    check(
+        "",
+        "copy(h * tanh(h), tile(y, [128])[.., block_idx]);",
+        expect![[r#"
         value = (h * tanh_approx(h))
-    "#]]);
+    "#]],
+    );
 }
 
 /// A sum may cancel what the approximation got right; and conditions are no values.
