@@ -125,12 +125,12 @@ fn attention() {
         &dims,
         expect![[r#"
             15 combinations: 4 need more than the target's 227 KiB of shared memory or its threads, 11 legal, of which 5 are kept
-            BN = 192, GROUPS = 2: 751390 cycles in 16 waves, tensor cores
-            BN = 128, GROUPS = 2: 752356 cycles in 16 waves, tensor cores
-            BN = 160, GROUPS = 2: 753161 cycles in 16 waves, tensor cores
-            BN = 176, GROUPS = 2: 754551 cycles in 16 waves, tensor cores
-            BN = 144, GROUPS = 2: 758227 cycles in 16 waves, tensor cores
-            the defaults: GROUPS = 2: 752356 cycles in 16 waves, tensor cores
+            BN = 192, GROUPS = 2: 751176 cycles in 16 waves, tensor cores
+            BN = 128, GROUPS = 2: 752152 cycles in 16 waves, tensor cores
+            BN = 160, GROUPS = 2: 752949 cycles in 16 waves, tensor cores
+            BN = 176, GROUPS = 2: 754337 cycles in 16 waves, tensor cores
+            BN = 144, GROUPS = 2: 758017 cycles in 16 waves, tensor cores
+            the defaults: GROUPS = 2: 752152 cycles in 16 waves, tensor cores
         "#]],
     );
 }

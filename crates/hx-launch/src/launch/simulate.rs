@@ -271,9 +271,9 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
              no more blocks than the device holds, as `where … <= multiprocessors` says",
         ),
         Fault::NoMeaning { .. } => Some(
-            "give it a body with the value that the PTX computes, or launch the kernel on a GPU: `--device gpu`",
+            "give it a body with the value that the PTX computes, or launch the kernel on a GPU: `--device cuda`",
         ),
-        Fault::TooManyBlocks { .. } => Some("launch it with smaller tensors, or on a GPU: `--device gpu`"),
+        Fault::TooManyBlocks { .. } => Some("launch it with smaller tensors, or on a GPU: `--device cuda`"),
         _ => None,
     }
 }
