@@ -12,18 +12,27 @@ pub enum Reach {
     Steps(Arc<[i64]>),
 }
 
+/// The most coordinates of a part. More bits than this fit no shared memory.
+const MOST: i64 = 1 << 21;
+
 impl Reach {
-    /// Returns the coordinates that some modes reach, each given by its factor and extent; without modes a single coordinate.
-    pub fn of(modes: &[(i64, i64)]) -> Reach {
+    /// Returns the coordinates that some modes reach, each given by its factor and extent; without modes a single coordinate. `None` if these
+    /// are more than [`MOST`].
+    pub fn of(modes: &[(i64, i64)]) -> Option<Reach> {
+        let within = |count: i64, (factor, extent): &(i64, i64)| {
+            let count = count.checked_mul(*extent)?;
+            (count <= MOST && factor.abs() <= MOST).then_some(count)
+        };
+        modes.iter().try_fold(1, within)?;
         let mut steps = BTreeSet::from([0]);
         for (factor, extent) in modes {
             steps = steps.iter().flat_map(|step| (0..*extent).map(move |c| step + factor * c)).collect();
         }
         let steps: Vec<i64> = steps.into_iter().collect();
-        match steps.last() {
+        Some(match steps.last() {
             Some(last) if steps.first() == Some(&0) && last + 1 == steps.len() as i64 => Reach::Run(last + 1),
             _ => Reach::Steps(steps.into()),
-        }
+        })
     }
 
     fn steps(&self, start: i64) -> Box<dyn Iterator<Item = i64> + '_> {
@@ -55,5 +64,20 @@ pub(crate) fn within((a, m): &(i64, Reach), (b, n): &(i64, Reach)) -> bool {
     match (m, n) {
         (Reach::Run(m), Reach::Run(n)) => a <= b && b + n <= a + m,
         _ => n.steps(*b).all(|coordinate| m.contains(*a, coordinate)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_runs_or_steps_up_to_a_limit() {
+        assert_eq!(Reach::of(&[]), Some(Reach::Run(1)));
+        assert_eq!(Reach::of(&[(8, 2), (1, 8)]), Some(Reach::Run(16)));
+        assert_eq!(Reach::of(&[(4, 3)]), Some(Reach::Steps(Arc::from([0, 4, 8]))));
+        for modes in [[(1, i64::MAX), (1, 1)], [(1, 1 << 20), (1, 1 << 20)], [(i64::MAX, 2), (1, 1)]] {
+            assert_eq!(Reach::of(&modes), None, "{modes:?}");
+        }
     }
 }

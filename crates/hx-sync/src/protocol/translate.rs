@@ -231,12 +231,12 @@ impl Translator<'_> {
             },
             OpKind::CopyAsync { src, dst, signal: Some(pipe), multicast } => {
                 let into = self.place(dst);
-                let elements: i64 = dst.shape().iter().product();
+                let elements = dst.shape().iter().fold(1, |all: i64, extent| all.saturating_mul(*extent));
                 let bits = match dst.base {
                     Base::Shared(tensor) => self.tile.tensor(tensor).dtype.bits(),
                     Base::Global(_) | Base::Register(_) => 0,
                 };
-                let bytes = elements.unsigned_abs() * u64::from(bits) / 8;
+                let bytes = elements.unsigned_abs().saturating_mul(u64::from(bits)) / 8;
                 let multicast = multicast.map(|axis| Multicast { axis, source: src.offsets.clone() });
                 push(Act::Fill { pipe: pipe.0, into, bytes, multicast });
             }
@@ -345,8 +345,9 @@ impl Translator<'_> {
                     own.map(|mode| Some((mode.factor.as_const()?, mode.extent))).collect()
                 }
             };
-            if let Some(modes) = modes {
-                *range = (start, Reach::of(&modes));
+            // A part of unknown coordinates may be all of the tensor.
+            if let Some(reach) = modes.and_then(|modes| Reach::of(&modes)) {
+                *range = (start, reach);
             }
         }
         Some(place)
