@@ -113,7 +113,7 @@ fn an_accepted_note_is_not_given() {
     assert_eq!(codes(&accepted("slow-arithmetic")), [""; 0]);
     assert_eq!(codes(&accepted("HX0703")), [""; 0]);
     assert_eq!(codes(&accepted("narrow-access")), ["HX0703"]);
-    // Who asks for exact arithmetic knows what it costs.
+    // `#[exact]` says already that the kernel needs the digits.
     assert_eq!(codes(&powers.replace("kernel ", "#[exact]\nkernel ")), [""; 0]);
     let statement = powers.replace(
         "    copy(cast(pow",

@@ -318,9 +318,7 @@ impl Emitter<'_> {
 
     /// Records the variable of an expression, so that a later occurrence of the expression reuses it.
     fn remember(&mut self, scalar: &Scalar, value: Value, work: &mut Work<'_>) -> Value {
-        let mut inlined = Vec::new();
-        scalar.inlined(&mut inlined);
-        if value.form == Form::Variable && !inlined.iter().any(|inlined| inlined.inline.is_volatile) {
+        if value.form == Form::Variable && !scalar.is_volatile() {
             work.known.push((scalar.clone(), value.clone()));
         }
         value

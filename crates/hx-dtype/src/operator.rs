@@ -203,17 +203,8 @@ impl Operator {
 
     /// Returns the approximate form of the operator, if it has one.
     pub fn approximate(self) -> Option<Operator> {
-        Some(match self {
-            Operator::Div => Operator::DivApprox,
-            Operator::Sqrt => Operator::SqrtApprox,
-            Operator::Exp => Operator::ExpApprox,
-            Operator::Log => Operator::LogApprox,
-            Operator::Log2 => Operator::Log2Approx,
-            Operator::Sigmoid => Operator::SigmoidApprox,
-            Operator::Tanh => Operator::TanhApprox,
-            Operator::Pow => Operator::PowApprox,
-            _ => return None,
-        })
+        let mut forms = ROWS.iter().map(|row| row.operator).filter(|form| form.exact() == self);
+        forms.find(|form| *form != self)
     }
 
     /// Reports whether the operator compares or tests its operands: the result is `bool`.

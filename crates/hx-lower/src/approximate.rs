@@ -1,4 +1,4 @@
-//! Chooses approximate arithmetic where nobody can see it: where a value is rounded to 16 bits or fewer before anything else is made of it.
+//! Chooses approximate arithmetic for values that are rounded to 16 bits or fewer before anything else is made of them.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,7 @@ use crate::finish::visit;
 /// The largest magnitude of an exponent for which [`Operator::PowApprox`] has a relative error below 2⁻¹⁵.
 const LARGEST_POWER: f64 = 64.0;
 
-/// Replaces operators by their approximate forms where the result keeps no bit of the difference, apart from a neighbouring number of the
-/// type to which it is rounded.
+/// Replaces operators by their approximate forms if the result, rounded, is the exact one or a neighbour of it.
 ///
 /// Only operators that keep relative errors may stand between the value and the rounding. A sum may cancel its leading bits, so `1.0 + tanh(x)`
 /// is exact.
@@ -79,21 +78,22 @@ fn form(
     errors: Errors,
 ) -> Scalar {
     let approximate = operator.approximate().filter(|_| dtype.is_float() && dtype.bits() <= 32);
-    let is_covered = |to: DType| Errors::of(operator, to) == errors && covers(operator, &args, to);
+    let exact = Scalar::Apply { operator, dtype, args };
+    let is_covered = |to: DType| Errors::of(operator, to) == errors && covers(&exact, to);
     let chosen = approximate.filter(|_| rounded.is_some_and(is_covered));
-    Scalar::apply(chosen.unwrap_or(operator), dtype, args)
+    match (chosen, exact) {
+        (Some(operator), Scalar::Apply { dtype, args, .. }) => Scalar::Apply { operator, dtype, args },
+        (_, exact) => exact,
+    }
 }
 
 /// Reports whether the approximate form of an operator, rounded to a type, is at most one unit of that type beside the exact result.
-fn covers(operator: Operator, args: &[Scalar], to: DType) -> bool {
-    match (operator, args) {
+fn covers(exact: &Scalar, to: DType) -> bool {
+    let Scalar::Apply { operator, args, .. } = exact else { return false };
+    match (operator, args.as_slice()) {
         // A scale is rounded up, so that a tiny error doubles it.
         _ if to == DType::F8E8m0 => false,
-        // The C++ compiler makes a multiplication of a division by a power of two.
-        (Operator::Div, [_, Scalar::Const { bits, dtype }]) => {
-            let divisor = dtype.decode(*bits).abs();
-            !(divisor.is_normal() && divisor.log2().fract() == 0.0)
-        }
+        (Operator::Div, _) => !exact.divides_by_power_of_two(),
         (Operator::Pow, [x, Scalar::Const { bits, dtype }]) => {
             let power = dtype.decode(*bits).abs();
             power > 0.0 && power <= LARGEST_POWER && is_never_negative(x)
@@ -113,7 +113,7 @@ fn is_never_negative(value: &Scalar) -> bool {
             (Abs | Exp | Exp2 | Sigmoid | Sqrt, _) => true,
             // `max` drops a NaN, and the other number may be negative.
             (Add | Mul | Div | Max | Min, args) if args.iter().all(is_never_negative) => true,
-            (Mul, [x, y]) => x == y,
+            (Mul, [x, y]) => x == y && !x.is_volatile(),
             (Max, [_, number @ Scalar::Const { .. }] | [number @ Scalar::Const { .. }, _]) => {
                 is_never_negative(number)
             }

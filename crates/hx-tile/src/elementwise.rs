@@ -127,6 +127,21 @@ impl Scalar {
         }
     }
 
+    /// Reports whether it is a division by a power of two, of which the C++ compiler makes a multiplication.
+    pub fn divides_by_power_of_two(&self) -> bool {
+        let Scalar::Apply { operator: Operator::Div, args, .. } = self else { return false };
+        let [_, Scalar::Const { bits, dtype }] = args.as_slice() else { return false };
+        let divisor = dtype.decode(*bits).abs();
+        dtype.is_float() && divisor.is_normal() && divisor.log2().fract() == 0.0
+    }
+
+    /// Reports whether two evaluations may differ: a volatile instruction of the source occurs in the expression.
+    pub fn is_volatile(&self) -> bool {
+        let mut inlined = Vec::new();
+        self.inlined(&mut inlined);
+        inlined.iter().any(|inlined| inlined.inline.is_volatile)
+    }
+
     /// Reports whether a coordinate occurs in the expression.
     pub fn mentions_index(&self) -> bool {
         let mut found = false;

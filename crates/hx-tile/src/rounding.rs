@@ -79,7 +79,7 @@ impl<'p> Rounding<'p> {
         found(value, rounded);
         match value {
             Scalar::Bitcast { arg, .. } => self.visit(arg, None, found),
-            // Nobody knows what an instruction of the source makes of an error.
+            // An instruction of the source may enlarge an error by any factor.
             Scalar::Inlined(inlined) => inlined.args.iter().for_each(|arg| self.visit(arg, None, found)),
             Scalar::Cast { to, arg } => self.visit(arg, coarse(*to), found),
             Scalar::Apply { args, .. } => {

@@ -64,8 +64,9 @@ family! {
     ///
     /// `std::math::pow_approx(abs(v), y)` takes half of the time.
     ///
-    /// Where the compiler can tell that nobody sees the difference, it takes an approximation by itself. The note is about the other places:
-    /// a sum between the value and its rounding may cancel the leading bits, and an exponent that only the launch knows may be large.
+    /// The compiler chooses an approximation by itself if its error is at most one unit of the type of 16 bits. It cannot bound the error if a
+    /// sum between the operator and the rounding may cancel leading bits, or if the exponent of `pow` is an argument. These operators stay
+    /// exact, and have this note.
     SLOW_ARITHMETIC = "HX0703", "slow-arithmetic", Performance, "arithmetic is more precise than its result";
 
     /// A reduction or a scan in a loop has its axis dealt to several warps, which meet in shared memory in every round: each round

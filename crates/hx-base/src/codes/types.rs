@@ -612,8 +612,9 @@ family! {
 
     /// A function with `#[ptx("…")]` is one instruction, or a few, that the source writes itself. The text computes one number from
     /// numbers in registers. `{x}` is the parameter `x`, `{result}` the result, and `{N}` the value of a compile-time parameter; `{{` and
-    /// `}}` are the braces of PTX. Parameters and the result are `f16`, `bf16`, `f32`, `f64`, and integers of 32 and 64 bits. The checks of bounds and races see no memory
-    /// access of such a text and no order that it imposes, so it may have none. A text that reads a special register is `volatile`.
+    /// `}}` are the braces of PTX. Parameters and the result are `f16`, `bf16`, `f32`, `f64`, and integers of 32 and 64 bits. The
+    /// checks of bounds and races see no memory access of such a text and no order that it imposes, so it may have none. A text that
+    /// reads a special register is `volatile`.
     ///
     /// ```hx fails
     /// #[ptx("ld.global.f32 {result}, [{at}];")]

@@ -57,6 +57,14 @@ impl Found<'_, '_> {
         self.at.absolute(Some(node_range(node)))
     }
 
+    fn generic_place(&self, index: usize) -> TextRange {
+        self.at.absolute(self.at.signature.and_then(|s| s.generics.get(index)).copied())
+    }
+
+    fn param_place(&self, index: usize) -> TextRange {
+        self.at.absolute(self.at.signature.and_then(|s| s.params.get(index)).copied())
+    }
+
     /// Returns the place of bytes of a string's value; that of the whole string for no bytes.
     fn within(&self, literal: &StringLit, bytes: &Range<usize>) -> TextRange {
         self.at.absolute(Some(place_in(literal, bytes)))
@@ -96,14 +104,14 @@ impl Found<'_, '_> {
     fn header(&mut self) {
         for (i, generic) in self.signature.generics.iter().enumerate() {
             if !self.is_int(generic) {
-                let range = self.at.absolute(self.at.signature.and_then(|s| s.generics.get(i)).copied());
+                let range = self.generic_place(i);
                 let message = format!("`{}` is no integer, and PTX is given integers only", generic.name);
                 self.add(range, message, Some("write a function for each type"));
             }
         }
         for (i, param) in self.signature.params.iter().enumerate() {
             if param.name == RESULT {
-                let range = self.at.absolute(self.at.signature.and_then(|s| s.params.get(i)).copied());
+                let range = self.param_place(i);
                 self.add(
                     range,
                     format!("`{RESULT}` is the name of the result in PTX"),
@@ -205,14 +213,14 @@ impl Found<'_, '_> {
         }
         for (i, param) in self.signature.params.iter().enumerate() {
             if !used.contains(&PtxPart::Param(i as u32)) && !text.is_volatile && param.name != RESULT {
-                let range = self.at.absolute(self.at.signature.and_then(|s| s.params.get(i)).copied());
+                let range = self.param_place(i);
                 let help = format!("its value is `{{{}}}` in the text", param.name);
                 self.add(range, format!("the PTX does not use `{}`", param.name), Some(&help));
             }
         }
         for (i, generic) in self.signature.generics.iter().enumerate() {
             if !used.contains(&PtxPart::Generic(i as u32)) && self.is_int(generic) {
-                let range = self.at.absolute(self.at.signature.and_then(|s| s.generics.get(i)).copied());
+                let range = self.generic_place(i);
                 let help = format!("its value is `{{{}}}` in the text", generic.name);
                 self.add(range, format!("the PTX does not use `{}`", generic.name), Some(&help));
             }

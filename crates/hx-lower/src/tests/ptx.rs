@@ -2,7 +2,8 @@
 
 use expect_test::expect;
 
-use super::check;
+use super::text_of;
+use crate::LaunchFacts;
 
 const FUNCTIONS: &str = r#"
 #[ptx("rcp.approx.ftz.f32 {result}, {x};")]
@@ -21,10 +22,13 @@ fn chosen(x: f32, y: f32) -> f32 { if x > y { y } else { x } }
 fn half(x: f16) -> f16;
 "#;
 
-/// Lowers a kernel with these statements.
+/// Shows the tensors in registers and the operations of a kernel with these statements, or its errors.
 fn check_body(statements: &str, expect: expect_test::Expect) {
     let header = "kernel f(x: f32[64], i: i32[64], w: u32[64], s: f32, n: i32, y: mut f32[64], v: mut u32[64]) grid [1] threads 32";
-    check(&format!("{FUNCTIONS}{header} {{\n{statements}\n}}\n"), expect);
+    let text = text_of(&format!("{FUNCTIONS}{header} {{\n{statements}\n}}\n"), &[], &LaunchFacts::all_16());
+    let is_header =
+        |line: &&str| ["kernel f threads", "  grid ", "  param "].iter().any(|start| line.starts_with(start));
+    expect.assert_eq(&text.split_inclusive('\n').filter(|line| !is_header(line)).collect::<String>());
 }
 
 #[test]
@@ -32,42 +36,24 @@ fn a_call_is_an_expression_for_each_element() {
     check_body(
         "copy(reciprocal(load(x)) + reciprocal(s), y);",
         expect![[r#"
-        kernel f threads 32
-          grid [1]
-          param x: f32[64] : [1] align 16
-          param i: i32[64] : [1] align 16
-          param w: u32[64] : [1] align 16
-          param s: f32
-          param n: i32
-          param y: mut f32[64] : [1] align 16
-          param v: mut u32[64] : [1] align 16
-          register x_tile: f32[64]
-          register value: f32[64]
-          #0 copy(x[0..64], x_tile)
-          #1 value = (reciprocal(x_tile) + reciprocal(s))
-          #2 copy(value, y[0..64])
-    "#]],
+              register x_tile: f32[64]
+              register value: f32[64]
+              #0 copy(x[0..64], x_tile)
+              #1 value = (reciprocal(x_tile) + reciprocal(s))
+              #2 copy(value, y[0..64])
+        "#]],
     );
     check_body(
         "let t = load(w);\ncopy(majority<TABLE = 1>(t, t + 1, 7), v);",
         expect![[r#"
-        kernel f threads 32
-          grid [1]
-          param x: f32[64] : [1] align 16
-          param i: i32[64] : [1] align 16
-          param w: u32[64] : [1] align 16
-          param s: f32
-          param n: i32
-          param y: mut f32[64] : [1] align 16
-          param v: mut u32[64] : [1] align 16
-          register t: u32[64]
-          register value: u32[64]
-          register value_1: u32[64]
-          #0 copy(w[0..64], t)
-          #1 value = (t + (1))
-          #2 value_1 = majority(t, value, (7))
-          #3 copy(value_1, v[0..64])
-    "#]],
+              register t: u32[64]
+              register value: u32[64]
+              register value_1: u32[64]
+              #0 copy(w[0..64], t)
+              #1 value = (t + (1))
+              #2 value_1 = majority(t, value, (7))
+              #3 copy(value_1, v[0..64])
+        "#]],
     );
 }
 
@@ -76,21 +62,12 @@ fn numbers_that_are_known_take_the_body() {
     check_body(
         "copy(load(x) * reciprocal(4.0), y);",
         expect![[r#"
-        kernel f threads 32
-          grid [1]
-          param x: f32[64] : [1] align 16
-          param i: i32[64] : [1] align 16
-          param w: u32[64] : [1] align 16
-          param s: f32
-          param n: i32
-          param y: mut f32[64] : [1] align 16
-          param v: mut u32[64] : [1] align 16
-          register x_tile: f32[64]
-          register value: f32[64]
-          #0 copy(x[0..64], x_tile)
-          #1 value = (x_tile * 0.25)
-          #2 copy(value, y[0..64])
-    "#]],
+              register x_tile: f32[64]
+              register value: f32[64]
+              #0 copy(x[0..64], x_tile)
+              #1 value = (x_tile * 0.25)
+              #2 copy(value, y[0..64])
+        "#]],
     );
 }
 
@@ -99,42 +76,24 @@ fn volatile_results_are_stored_at_once() {
     check_body(
         "let a = lane(load(i));\ncopy(a + a, v);",
         expect![[r#"
-        kernel f threads 32
-          grid [1]
-          param x: f32[64] : [1] align 16
-          param i: i32[64] : [1] align 16
-          param w: u32[64] : [1] align 16
-          param s: f32
-          param n: i32
-          param y: mut f32[64] : [1] align 16
-          param v: mut u32[64] : [1] align 16
-          register i_tile: i32[64]
-          register value: u32[64]
-          register value_1: u32[64]
-          #0 copy(i[0..64], i_tile)
-          #1 value = lane(i_tile)
-          #2 value_1 = (value + value)
-          #3 copy(value_1, v[0..64])
-    "#]],
+              register i_tile: i32[64]
+              register value: u32[64]
+              register value_1: u32[64]
+              #0 copy(i[0..64], i_tile)
+              #1 value = lane(i_tile)
+              #2 value_1 = (value + value)
+              #3 copy(value_1, v[0..64])
+        "#]],
     );
     check_body(
         "copy(lane(index(load(x), 0)), v);",
         expect![[r#"
-        kernel f threads 32
-          grid [1]
-          param x: f32[64] : [1] align 16
-          param i: i32[64] : [1] align 16
-          param w: u32[64] : [1] align 16
-          param s: f32
-          param n: i32
-          param y: mut f32[64] : [1] align 16
-          param v: mut u32[64] : [1] align 16
-          register x_tile: f32[64]
-          register value: u32[64]
-          #0 copy(x[0..64], x_tile)
-          #1 value = lane(index(0))
-          #2 copy(value, v[0..64])
-    "#]],
+              register x_tile: f32[64]
+              register value: u32[64]
+              #0 copy(x[0..64], x_tile)
+              #1 value = lane(index(0))
+              #2 copy(value, v[0..64])
+        "#]],
     );
 }
 

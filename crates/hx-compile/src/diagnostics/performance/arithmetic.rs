@@ -26,7 +26,8 @@ const APPROXIMATIONS: [Approximation; 3] = [
     Approximation { operator: Operator::Pow, name: "pow_approx", cycles: 32.1 },
 ];
 
-/// Returns a note for each operator with a slow path whose results are all rounded to 16 bits or fewer. `#[exact]` asks for it.
+/// Returns a note for each operator with a slow path whose results are all rounded to 16 bits or fewer.
+/// A kernel with `#[exact]` has no notes.
 pub(super) fn slow(context: &Context<'_>) -> Vec<Diagnostic> {
     let db = context.places.db;
     if *hx_hir::is_exact(db, context.places.instance.kernel(db)) {
@@ -140,11 +141,12 @@ fn counts(context: &Context<'_>, rounding: &mut Rounding<'_>, map: &Map) -> BTre
     let mut counts: BTreeMap<usize, (f64, DType)> = BTreeMap::new();
     let rounded = rounding.of(map.dst);
     rounding.visit(&map.value, rounded, &mut |part, rounded| {
-        let Scalar::Apply { operator, dtype, args } = part else { return };
+        let Scalar::Apply { operator, dtype, .. } = part else { return };
         let own = coarse(*dtype).or(rounded);
         let position = APPROXIMATIONS.iter().position(|found| found.operator == *operator);
         let is_single = *dtype == DType::F32 || own == Some(*dtype);
-        if let (Some(position), Some(dtype), true) = (position, own, is_single && !is_cheap(*operator, args))
+        if let (Some(position), Some(dtype), true) =
+            (position, own, is_single && !part.divides_by_power_of_two())
         {
             let entry = counts.entry(position).or_insert((0.0, dtype));
             entry.0 += values(context, map, part);
@@ -167,16 +169,9 @@ fn values(context: &Context<'_>, map: &Map, value: &Scalar) -> f64 {
     most
 }
 
-/// Reports whether an error of an operand becomes one of the result that is likely small. Sums are among them: whether they cancel, the
-/// author knows.
+/// Reports whether an approximation may be good enough for an operand of an operator whose result is rounded. Sums are among them: the
+/// compiler cannot tell whether they cancel leading bits, but the reader of the note can.
 fn passes_on(operator: Operator, _: &[Scalar]) -> bool {
     use Operator::{Abs, Add, Div, Fma, Max, Min, Mul, Neg, Select, Sqrt, Sub};
     matches!(operator.exact(), Neg | Abs | Add | Sub | Mul | Div | Fma | Min | Max | Select | Sqrt)
-}
-
-/// Reports whether the C++ compiler makes a multiplication of it: a division by a power of two.
-fn is_cheap(operator: Operator, args: &[Scalar]) -> bool {
-    let (Operator::Div, [_, Scalar::Const { bits, dtype }]) = (operator, args) else { return false };
-    let divisor = dtype.decode(*bits).abs();
-    divisor.is_normal() && divisor.log2().fract() == 0.0
 }
