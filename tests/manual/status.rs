@@ -210,6 +210,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "`#[ptx(\"…\")]` before a function",
                 "kernel k(x: f32[m], y: mut f32[m]) grid [1] threads 32 {\n    copy(reciprocal(load(tile(x, [64])[.., 0])), tile(y, [64])[.., 0]);\n}\n#[ptx(\"rcp.approx.f32 {result}, {x};\")]\nfn reciprocal(x: f32) -> f32 {\n    1.0 / x\n}",
             ),
+            (
+                "`where` of a function, about its result",
+                "kernel k(x: f32[m], at: i32[g], y: mut f32[64]) grid [g] threads 32 {\n    let t = register_tensor(f32, [64]);\n    fill(t, x[picked(cast(at[block_idx], i64), m)]);\n    copy(t, y);\n}\nfn picked(i: i64, n: i64) -> i64 where 0 <= result, result < n {\n    i\n}",
+            ),
             ("`if` on values of the launch", "if n > 64 {\n    copy(gx, r);\n}"),
             ("`while`", "let i = 0;\nwhile i < n {\n    copy(gx, r);\n    i = i + 64;\n}"),
             ("`sync`", "copy(r, sh);\nsync();\ncopy(sh, r);"),

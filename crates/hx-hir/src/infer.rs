@@ -95,6 +95,8 @@ pub(crate) struct Infer<'a> {
     in_function: bool,
     generics: Vec<Ty>,
     params: Vec<Ty>,
+    /// The type of a function's result, for its `where` clause.
+    result: Ty,
     /// The dimensions of a called function with the values that the arguments bind to them; `None` except while the signature
     /// of that function is read.
     bound: Option<Vec<(Name, Value)>>,
@@ -115,6 +117,7 @@ impl<'a> Infer<'a> {
             in_function: matches!(item, Item::Function(_)),
             generics: Vec::new(),
             params: Vec::new(),
+            result: Ty::Unknown,
             bound: None,
             grid_rank: None,
             assigned: Vec::new(),
@@ -155,6 +158,7 @@ impl<'a> Infer<'a> {
             Some(Resolution::Param(i)) => self.params.get(*i as usize).cloned().unwrap_or(Ty::Unknown),
             Some(Resolution::Generic(i)) => self.generics.get(*i as usize).cloned().unwrap_or(Ty::Unknown),
             Some(Resolution::Dim(name)) => self.dim(name),
+            Some(Resolution::Result) => self.result.clone(),
             Some(Resolution::DType(dtype)) => Ty::DType(Elem::Known(*dtype)),
             Some(Resolution::Item(key)) => self.item(id, &key.clone()),
             Some(Resolution::Builtin(Builtin::Value(value))) => match value {

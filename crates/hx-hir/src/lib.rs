@@ -68,8 +68,8 @@ pub use item::{
 };
 pub use ptx::{Ptx, PtxPart, fn_ptx, ptx_operands};
 pub use resolve::{
-    Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, family_names, signature_names,
-    tune_names,
+    Dim, Kind, NameProblem, Names, RESULT, Resolution, SignatureNames, body_names, family_names,
+    signature_names, tune_names,
 };
 pub use signature::{FnSignature, GenericParam, KernelSignature, Param, Predicate};
 pub use sound::{Sound, all_reached_errors, reached_errors, reached_tokens};

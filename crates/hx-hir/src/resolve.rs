@@ -26,6 +26,8 @@ pub enum Resolution {
     Generic(u32),
     /// A dimension or stride that the parameters' types bind.
     Dim(Name),
+    /// The result of a function, in its `where` clause.
+    Result,
     Item(ItemKey),
     /// A file, reached by `use`.
     Module(SourceFile),
@@ -96,6 +98,12 @@ impl Names {
     pub fn is_infer(&self, expr: ExprId) -> bool {
         self.exprs.get(expr) == Some(&Resolution::Builtin(Builtin::Value(BuiltinValue::Infer)))
     }
+
+    /// Reports whether a clause of a function's `where` is about the result, so that the function promises it. Any other is about the
+    /// arguments, and a call has to keep it.
+    pub fn is_promise(&self, store: &ExprStore, clause: &Predicate) -> bool {
+        store.any_below(clause.condition, &mut |expr| self.exprs.get(expr) == Some(&Resolution::Result))
+    }
 }
 
 /// A name without a meaning, or without one in this place.
@@ -131,6 +139,9 @@ pub enum NameProblem {
         name: Name,
     },
 }
+
+/// The name of a function's result in its `where` clause.
+pub const RESULT: &str = "result";
 
 /// The meanings of the names of a signature, and the dimensions that it binds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -308,6 +319,10 @@ impl<'a> Resolver<'a> {
         }
         if let Some(ret) = ret {
             self.type_ref(ret);
+            // A parameter or dimension of that name hides the result.
+            if self.scoped(RESULT).is_none() {
+                self.bind(RESULT.into(), Resolution::Result);
+            }
         }
         for &expr in wheres.iter().map(|p| &p.condition).chain(clauses) {
             self.expr(expr);

@@ -67,6 +67,16 @@ impl ExprStore {
         out
     }
 
+    /// Reports whether `f` holds for an expression or for one in it, at any depth.
+    pub(crate) fn any_below(&self, expr: ExprId, f: &mut dyn FnMut(ExprId) -> bool) -> bool {
+        let mut below = Vec::new();
+        self.for_each_child(expr, &mut |child| below.push(child));
+        if let Expr::Block(block) = &self[expr] {
+            block.stmts.iter().for_each(|stmt| self.for_each_part(*stmt, &mut |part| below.push(part)));
+        }
+        f(expr) || below.into_iter().any(|child| self.any_below(child, f))
+    }
+
     fn collect_stmts(&self, expr: ExprId, out: &mut Vec<StmtId>) {
         if let Expr::Block(block) = &self[expr] {
             for &stmt in &block.stmts {

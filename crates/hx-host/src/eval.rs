@@ -461,9 +461,11 @@ impl<'a> Frame<'_, 'a> {
                 Err(self.fail(id, if is_kernel { error.help(help) } else { error }))
             }
             Resolution::Module(_) => Err(self.fail(id, HostError::ty("a module is not a value"))),
-            Resolution::Param(_) | Resolution::Generic(_) | Resolution::Dim(_) | Resolution::Kind(_) => {
-                Err(self.fail(id, HostError::ty("this name has no value on the host")))
-            }
+            Resolution::Param(_)
+            | Resolution::Generic(_)
+            | Resolution::Dim(_)
+            | Resolution::Result
+            | Resolution::Kind(_) => Err(self.fail(id, HostError::ty("this name has no value on the host"))),
         }
     }
 

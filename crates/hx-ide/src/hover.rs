@@ -5,7 +5,7 @@ use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::{Db, product_alternative, product_rules, usual_units};
 use hx_dtype::DType;
 use hx_hir::{
-    Builtin, Item, ItemKey, Kind, Name, PatId, Path, PathTarget, Place, Ptx, Resolution, Ty, body_of,
+    Builtin, Item, ItemKey, Kind, Name, PatId, Path, PathTarget, Place, Ptx, RESULT, Resolution, Ty, body_of,
     body_source_map, builtin, builtins, file_items, fn_ptx, fn_signature, infer_body, item_range,
     kernel_signature, resolve_path, signature_names, signature_types,
 };
@@ -132,6 +132,7 @@ impl<'a> Hovering<'a> {
             Def::Param { item, index } => self.param(item, *index, &name),
             Def::Generic { item, index } => self.generic(item, *index, &name),
             Def::Dim { item, name } => self.dim(item, name),
+            Def::Result(item) => self.result(item),
             Def::Item(key) => self.item(key),
             Def::Binding(_) => Some(format!("{}\na value of the session", code(&name))),
             Def::Module(file) => {
@@ -191,6 +192,12 @@ impl<'a> Hovering<'a> {
             code(&format!("{name}: int")),
             dim.axis
         ))
+    }
+
+    fn result(&self, item: &ItemKey) -> Option<String> {
+        let found = item.find(self.db)?;
+        let ty = signature_types(self.db, found).ret.as_ref()?;
+        Some(format!("{}\nthe result of `{}`", code(&format!("{RESULT}: {ty}")), item.name))
     }
 
     fn builtin(&self, def: &Def, builtin: Builtin, range: TextRange) -> String {

@@ -217,6 +217,7 @@ impl Renaming<'_> {
             Def::Param { .. } => owner("a parameter"),
             Def::Generic { .. } => owner("a compile-time parameter"),
             Def::Dim { .. } => owner("a dimension"),
+            Def::Result(_) => "the result of a function".to_owned(),
             Def::Module(file) => format!("the file {}", file.path(db)),
             Def::Binding(_) => "a value of the session".to_owned(),
             Def::Builtin(_) => "a built-in name".to_owned(),

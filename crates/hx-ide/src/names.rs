@@ -40,6 +40,8 @@ pub(crate) enum Def {
         item: ItemKey,
         name: Name,
     },
+    /// The result of a function, in its `where` clause.
+    Result(ItemKey),
     Item(ItemKey),
     Module(SourceFile),
     Builtin(Builtin),
@@ -322,6 +324,7 @@ fn def_of(item: &ItemKey, resolution: &Resolution) -> Option<Def> {
         Resolution::Param(index) => Def::Param { item: item(), index: *index as usize },
         Resolution::Generic(index) => Def::Generic { item: item(), index: *index as usize },
         Resolution::Dim(name) => Def::Dim { item: item(), name: name.clone() },
+        Resolution::Result => Def::Result(item()),
         Resolution::Item(key) => Def::Item(key.clone()),
         Resolution::Module(file) => Def::Module(*file),
         Resolution::Builtin(builtin) => Def::Builtin(*builtin),
@@ -417,6 +420,10 @@ pub(crate) fn definition_of(db: &dyn Db, def: &Def) -> Option<FileRange> {
             Some(FileRange { file: key.file, range })
         }
         Def::Module(file) => Some(FileRange { file: *file, range: TextRange::default() }),
+        Def::Result(item) => {
+            let found @ Item::Function(function) = item.find(db)? else { return None };
+            at(item, signature_source_map(db, found)?.map.type_ref(fn_signature(db, function).ret?))
+        }
         Def::Binding(_) | Def::Builtin(_) | Def::DType(_) | Def::Kind(_) | Def::Member(_) => None,
     }
 }
@@ -430,6 +437,7 @@ impl Def {
             | Def::Param { item, .. }
             | Def::Generic { item, .. }
             | Def::Dim { item, .. }
+            | Def::Result(item)
             | Def::Item(item) => Some(item),
             _ => None,
         }

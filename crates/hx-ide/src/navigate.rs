@@ -153,7 +153,9 @@ fn renamable(db: &dyn Db, file: SourceFile, at: TextSize) -> Result<Occurrence, 
     let found = occurrence_at(db, file, at).ok_or("there is no name here")?;
     let name = &file.text(db)[found.range];
     let kind = match &found.def {
-        Def::Builtin(_) | Def::DType(_) | Def::Kind(_) | Def::Member(_) => "is part of the language",
+        Def::Builtin(_) | Def::DType(_) | Def::Kind(_) | Def::Member(_) | Def::Result(_) => {
+            "is part of the language"
+        }
         Def::Binding(_) => "is a value of the session",
         Def::Module(_) => "is a file: rename the file",
         _ => "",

@@ -153,6 +153,7 @@ fn meant(occurrence: &Occurrence) -> Option<(TokenType, Modifiers)> {
         Def::Param { .. } => (TokenType::Parameter, none),
         Def::Generic { .. } => (TokenType::TypeParameter, Modifiers::READONLY),
         Def::Dim { .. } => (TokenType::EnumMember, Modifiers::READONLY),
+        Def::Result(_) => (TokenType::Variable, Modifiers::READONLY),
         Def::Item(key) => match key.kind {
             ItemKind::Const => (TokenType::Variable, Modifiers::READONLY.with(Modifiers::STATIC)),
             ItemKind::Kernel => (TokenType::Function, Modifiers::STATIC),

@@ -32,6 +32,7 @@ pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Resu
         generics: Vec::new(),
         params: Vec::new(),
         dims: BTreeMap::new(),
+        result: None,
         locals: BTreeMap::new(),
         variables: BTreeMap::new(),
         operands: 0,

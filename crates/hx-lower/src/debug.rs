@@ -12,6 +12,9 @@ use crate::error::Lower;
 use crate::lowering::Lowering;
 use crate::value::{Lazy, Tensor, Value};
 
+/// The value of a condition, and its two operands if it is a comparison.
+type Asserted = (Value, Option<[Operand; 2]>);
+
 impl Lowering<'_> {
     /// Lowers `print("text", x, …)` to one operation for each value. Each operation carries the texts that precede its value.
     pub(crate) fn print(&mut self, id: ExprId, args: &[Arg]) -> Lower<Value> {
@@ -66,7 +69,27 @@ impl Lowering<'_> {
     /// Lowers `assert`. An assertion that is decided at compile time emits nothing; any other is checked when the kernel runs.
     pub(crate) fn assert(&mut self, at: ExprId, message: Option<ExprId>) -> Lower<Value> {
         let message = message.map_or(Ok(String::new()), |message| self.text(message));
-        let ((value, sides), message) = (self.asserted_value(at)?, message?);
+        let (asserted, message) = (self.asserted_value(at)?, message?);
+        let colon = if message.is_empty() { "" } else { ": " };
+        let refusal = format!("the assertion does not hold for this instance{colon}{message}");
+        self.claim(at, asserted, message, refusal)
+    }
+
+    /// Checks a clause that a function promises of its result, as an assertion.
+    pub(crate) fn check_promise(&mut self, at: ExprId) -> Lower<()> {
+        let asserted = self.asserted_value(at)?;
+        let message = format!("the result of `{}` is not what its `where` promises", self.frame().key.name);
+        self.claim(at, asserted, message.clone(), message).map(drop)
+    }
+
+    /// Checks a condition where the kernel runs, with `message` if it fails there. `refusal` is the error if the compiler knows that it fails.
+    fn claim(
+        &mut self,
+        at: ExprId,
+        (value, sides): Asserted,
+        message: String,
+        refusal: String,
+    ) -> Lower<Value> {
         let holds = match &value {
             Value::Bool(cond) if !self.mentions_variables(cond) => Some(cond.clone()),
             _ => None,
@@ -74,9 +97,7 @@ impl Lowering<'_> {
         let (cond, uniform) = match value {
             Value::Bool(Cond::True) => return Ok(Value::Unit),
             Value::Bool(Cond::False) => {
-                let colon = if message.is_empty() { "" } else { ": " };
-                let text = format!("the assertion does not hold for this instance{colon}{message}");
-                let mut error = self.error(&codes::CONSTANT_ERROR, at, text);
+                let mut error = self.error(&codes::CONSTANT_ERROR, at, refusal);
                 for (side, (_, value)) in ["left", "right"].into_iter().zip(sides.iter().flatten()) {
                     error.notes.extend(known_text(value).map(|value| format!("{side}: {value}")));
                 }
@@ -111,7 +132,7 @@ impl Lowering<'_> {
     }
 
     /// Evaluates an asserted condition. Returns the two operands as well if it is a comparison.
-    fn asserted_value(&mut self, at: ExprId) -> Lower<(Value, Option<[Operand; 2]>)> {
+    fn asserted_value(&mut self, at: ExprId) -> Lower<Asserted> {
         let HirExpr::Binary { op: op @ BinaryOp::Cmp(_), lhs, rhs } = &self.store()[at] else {
             return Ok((self.eval(at)?, None));
         };

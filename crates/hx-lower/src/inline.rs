@@ -6,9 +6,9 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
     Arg, Builtin, Expr as HirExpr, ExprId, FnSignature, Function, GenericArg, KernelFn, MemorySpace, Name,
-    Need, Resolution, Sound, TypeRef, TypeRefId, fn_signature, signature_names,
+    Names, Need, Predicate, Resolution, Sound, TypeRef, TypeRefId, fn_signature, signature_names,
 };
-use hx_index::Expr;
+use hx_index::{Cond, Expr};
 
 use crate::error::{ItemPart, Lower, LowerError, Reported};
 use crate::lowering::{Frame, Lowering, shape_text};
@@ -51,6 +51,7 @@ impl<'db> Lowering<'db> {
             generics: vec![Value::Error; sig.generics.len()],
             params: values.iter().map(|(_, v)| v.clone()).collect(),
             dims: BTreeMap::new(),
+            result: None,
             locals: BTreeMap::new(),
             variables: BTreeMap::new(),
             operands: 0,
@@ -155,15 +156,49 @@ impl<'db> Lowering<'db> {
             let value = self.check_arg(*at, param.ty, value, &param.name)?;
             self.frame_mut().params[i] = self.as_local(&param.name, value);
         }
-        for predicate in &sig.wheres {
-            match self.cond(predicate.condition)? {
-                hx_index::Cond::True => {}
+        let names = self.frame().names;
+        let is_promise = |clause: &&Predicate| names.is_promise(&sig.store, clause);
+        let (promises, conditions): (Vec<_>, Vec<_>) = sig.wheres.iter().partition(is_promise);
+        self.require(&conditions)?;
+        let result = self.result_of(sig, args)?;
+        if promises.is_empty() {
+            return Ok(result);
+        }
+        self.promise(sig, names, result, &promises)
+    }
+
+    /// Checks the clauses of a function about its arguments.
+    fn require(&mut self, clauses: &[&'db Predicate]) -> Lower<()> {
+        for clause in clauses {
+            match self.cond(clause.condition)? {
+                Cond::True => {}
                 cond => {
-                    let message = format!("`{}` is not known to hold here: it is `{cond}`", predicate.text);
-                    return self.fail(&codes::CONSTANT_ERROR, predicate.condition, message);
+                    let message = format!("`{}` is not known to hold here: it is `{cond}`", clause.text);
+                    return self.fail(&codes::CONSTANT_ERROR, clause.condition, message);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Checks what a function promises of its result, as assertions behind its body: nothing is left to check of what the compiler proves.
+    fn promise(
+        &mut self,
+        sig: &'db FnSignature,
+        names: &'db Names,
+        result: Value,
+        clauses: &[&'db Predicate],
+    ) -> Lower<Value> {
+        let result = self.freeze(result);
+        let frame = self.frame_mut();
+        (frame.store, frame.names, frame.in_signature) = (&sig.store, names, true);
+        frame.result = Some(result.clone());
+        clauses.iter().try_for_each(|clause| self.check_promise(clause.condition))?;
+        Ok(result)
+    }
+
+    /// Runs the body of a function, whose frame is the innermost one.
+    fn result_of(&mut self, sig: &'db FnSignature, args: &[(ExprId, Value)]) -> Lower<Value> {
         let number = |ty: &TypeRefId| matches!(&sig.store[*ty], TypeRef::Named { shape: None, .. });
         let ret = sig.ret.filter(number).and_then(|ty| self.element_type(ty));
         let item = self.frame().item;

@@ -144,6 +144,7 @@ fn lower_kernel<'db>(
         generics: vec![Value::Error; sig.generics.len()],
         params: vec![Value::Error; sig.params.len()],
         dims: BTreeMap::new(),
+        result: None,
         locals: BTreeMap::new(),
         variables: BTreeMap::new(),
         operands: 0,

@@ -38,6 +38,8 @@ pub(crate) struct Frame<'db> {
     pub(crate) generics: Vec<Value>,
     pub(crate) params: Vec<Value>,
     pub(crate) dims: BTreeMap<Name, Expr>,
+    /// The result of a function, once its body has run.
+    pub(crate) result: Option<Value>,
     /// Each local, with the depth of run-time control flow (see [`Lowering::depth`]) at which it was bound.
     pub(crate) locals: BTreeMap<PatId, (Value, usize)>,
     /// The locals that have become variables of the program.

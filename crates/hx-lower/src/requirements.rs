@@ -39,6 +39,7 @@ pub fn requirements<'db>(
         generics: vec![Value::Error; sig.generics.len()],
         params: vec![Value::Error; sig.params.len()],
         dims: dims.collect(),
+        result: None,
         locals: BTreeMap::new(),
         variables: BTreeMap::new(),
         operands: 0,

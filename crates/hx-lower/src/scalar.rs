@@ -124,6 +124,7 @@ impl<'db> Lowering<'db> {
             Resolution::Param(i) => frame.params.get(*i as usize).cloned().unwrap_or(Value::Error),
             Resolution::Generic(i) => frame.generics.get(*i as usize).cloned().unwrap_or(Value::Error),
             Resolution::Dim(name) => frame.dims.get(name).cloned().map_or(Value::Error, Value::Int),
+            Resolution::Result => frame.result.clone().unwrap_or(Value::Error),
             Resolution::DType(dtype) => Value::DType(*dtype),
             Resolution::Item(key) => return self.item_value(id, &key.clone()),
             // The order is inferred from the program of a row-major tensor.

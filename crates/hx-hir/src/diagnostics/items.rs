@@ -71,7 +71,10 @@ fn item_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
         Item::Function(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
         Item::Const(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
         Item::Use(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
-        Item::Test(_) | Item::Bench(_) | Item::Main(_) | Item::Cell(_) => Vec::new(),
+        Item::Test(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
+        Item::Bench(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
+        Item::Main(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
+        Item::Cell(_) => Vec::new(),
     };
     let mut families = 0;
     let takes_notes = matches!(at.item, Item::Kernel(_) | Item::Function(_));

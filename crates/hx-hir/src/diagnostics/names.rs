@@ -6,7 +6,8 @@ use hx_syntax::{Foreign, ForeignPlace, foreign, is_known_elsewhere};
 
 use super::{Reporter, nearest};
 use crate::{
-    Expr, ExprId, Item, Name, NameProblem, Path, Place, TypeRefId, builtins, is_binding, names_in_scope,
+    Expr, ExprId, Item, Name, NameProblem, Path, Place, RESULT, TypeRefId, builtins, is_binding,
+    names_in_scope,
 };
 
 pub(super) fn report(at: &Reporter<'_>, problems: &[NameProblem], out: &mut Vec<Diagnostic>) {
@@ -49,7 +50,10 @@ fn unknown(at: &Reporter<'_>, expr: ExprId, path: &Path, called: bool, scope: &[
             .note(format!("`{name}` is a value of the session, which items do not see"))
             .help(format!("pass it as an argument, or define a constant: `const {name} = …;`"));
     }
-    if at.in_signature && at.clause.is_none() && path.segments.len() == 1 {
+    if at.in_signature && path.as_name().is_some_and(|name| name.as_str() == RESULT) {
+        found = found
+            .help("only the `where` of a `fn` that declares the type of its result can say what holds of it");
+    } else if at.in_signature && at.clause.is_none() && path.segments.len() == 1 {
         found = found.note("a dimension is bound where its name stands alone in a parameter's shape");
     }
     found

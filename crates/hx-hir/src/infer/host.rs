@@ -54,6 +54,7 @@ impl Infer<'_> {
                 | Resolution::Param(_)
                 | Resolution::Generic(_)
                 | Resolution::Dim(_)
+                | Resolution::Result
                 | Resolution::Module(_)
                 | Resolution::DType(_)
                 | Resolution::Kind(_),

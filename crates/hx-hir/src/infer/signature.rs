@@ -63,7 +63,8 @@ pub fn signature_types<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureTypes 
         Item::Kernel(kernel) => {
             let sig = kernel_signature(db, kernel);
             let mut cx = Infer::new(db, item, &sig.store, names);
-            cx.signature(&sig.generics, &sig.params, &sig.wheres);
+            cx.signature(&sig.generics, &sig.params);
+            cx.clauses(&sig.wheres);
             let grid_rank = cx.grid(sig.grid);
             cx.threads(sig.threads, super::stmt::has_warp_groups(db, item));
             if let Some(cluster) = sig.cluster {
@@ -77,8 +78,10 @@ pub fn signature_types<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureTypes 
         Item::Function(function) => {
             let sig = fn_signature(db, function);
             let mut cx = Infer::new(db, item, &sig.store, names);
-            cx.signature(&sig.generics, &sig.params, &sig.wheres);
+            cx.signature(&sig.generics, &sig.params);
             let ret = sig.ret.and_then(|ty| cx.type_of(ty, Some(MemorySpace::Register)));
+            cx.result = ret.clone().unwrap_or(Ty::Unknown);
+            cx.clauses(&sig.wheres);
             cx.finish(ret, None)
         }
         _ => SignatureTypes::default(),
@@ -152,7 +155,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    fn signature(&mut self, generics: &[GenericParam], params: &[Param], wheres: &[Predicate]) {
+    fn signature(&mut self, generics: &[GenericParam], params: &[Param]) {
         for (index, generic) in generics.iter().enumerate() {
             let inferred = generic.default.filter(|default| self.names.is_infer(*default));
             let is_open = inferred.is_some() && self.is_open_order(index, generic, params);
@@ -184,6 +187,9 @@ impl<'a> Infer<'a> {
             };
             self.params[i] = ty;
         }
+    }
+
+    fn clauses(&mut self, wheres: &[Predicate]) {
         for predicate in wheres {
             let found = self.expr(predicate.condition);
             self.want_condition(predicate.condition, &found);

@@ -82,6 +82,47 @@ fn a_shape_binds_what_stands_alone() {
 }
 
 #[test]
+fn a_function_names_its_result_in_its_where() {
+    check("fn f(n: i64) -> (i64, i64) where 0 <= result[0], result[1] < n { (0, n - 1) }\n", expect![[""]]);
+    // A parameter hides the result, and the body has no such name.
+    check("fn f(n: i64, result: i64) -> i64 where result < n { n - result }\n", expect![[""]]);
+    check(
+        "fn f(n: i64) -> i64 where result < n { result }\n",
+        expect![[r#"
+        error[HX0101]: nothing in scope is called `result`
+          fn f(n: i64) -> i64 where result < n { result }
+                                                 ^^^^^^
+    "#]],
+    );
+    check(
+        "fn f(n: i64) where result < n {}\n",
+        expect![[r#"
+        error[HX0101]: nothing in scope is called `result`
+          fn f(n: i64) where result < n {}
+                             ^^^^^^
+          help: only the `where` of a `fn` that declares the type of its result can say what holds of it
+    "#]],
+    );
+    check(
+        "kernel f(x: f16[n]) where result < n grid [1] threads 32 {}\n",
+        expect![[r#"
+        error[HX0101]: nothing in scope is called `result`
+          kernel f(x: f16[n]) where result < n grid [1] threads 32 {}
+                                    ^^^^^^
+          help: only the `where` of a `fn` that declares the type of its result can say what holds of it
+    "#]],
+    );
+    check(
+        "fn f(n: i64) -> (i64, i64) where result < n { (n, n) }\n",
+        expect![[r#"
+        error[HX0218]: `<` has no meaning between a tuple of 2 and an integer
+          fn f(n: i64) -> (i64, i64) where result < n { (n, n) }
+                                           ^^^^^^^^^^
+    "#]],
+    );
+}
+
+#[test]
 fn definitions_are_unique() {
     check(
         "const T = 1;\nconst T = 2;\nkernel f<m = 1>(a: f16[m], a: f16[m]) grid [1] threads 32 {}\n",
@@ -538,6 +579,24 @@ fn attributes_are_known() {
               #[exact]
                 ^^^^^
         "#]],
+    );
+}
+
+#[test]
+fn host_items_have_no_attributes() {
+    check(
+        "#[skip]\ntest \"t\" {}\n#[slow]\nbench \"b\" {}\n#[exact]\nmain {}\n",
+        expect![[r#"
+        error[HX0107]: no attribute here is called `skip`
+          #[skip]
+            ^^^^
+        error[HX0107]: no attribute here is called `slow`
+          #[slow]
+            ^^^^
+        error[HX0107]: no attribute here is called `exact`
+          #[exact]
+            ^^^^^
+    "#]],
     );
 }
 

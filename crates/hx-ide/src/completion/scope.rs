@@ -3,8 +3,8 @@
 use hx_base::{TextRange, TextSize};
 use hx_dtype::DType;
 use hx_hir::{
-    Builtin, Item, ItemKind, LayoutFn, Name, Need, Pat, Place, Ty, body_of, body_source_map, builtins,
-    file_items, imports, infer_body, signature_names, signature_types,
+    Builtin, Item, ItemKind, LayoutFn, Name, Need, Pat, Place, RESULT, Ty, body_of, body_source_map,
+    builtins, file_items, imports, infer_body, signature_names, signature_types,
 };
 use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, T};
@@ -60,6 +60,11 @@ impl Completing<'_> {
         let rank = self.ranked(2, Some(Class::Number));
         for dim in &signature_names(db, item).dims {
             self.add(&dim.name, CompletionKind::Dimension, rank).detail = "dimension".to_owned();
+        }
+        let in_where = self.ancestors().any(|node| node.kind() == SyntaxKind::WHERE_CLAUSE);
+        if let (Item::Function(_), Some(ret), true) = (item, &declared.ret, in_where) {
+            let rank = self.ranked(2, Class::of(ret));
+            self.add(RESULT, CompletionKind::Local, rank).detail = ret.to_string();
         }
     }
 

@@ -56,7 +56,12 @@ pub(super) fn function(selected: &Selected<'_>) -> Option<Draft> {
         let ty = match &occurrence.def {
             Def::Local { pat, .. } => infer_body(selected.db, selected.item).pats.get(*pat)?.clone(),
             Def::Item(_) | Def::Module(_) | Def::Builtin(_) | Def::DType(_) | Def::Member(_) => continue,
-            Def::Binding(_) | Def::Param { .. } | Def::Generic { .. } | Def::Dim { .. } | Def::Kind(_) => {
+            Def::Binding(_)
+            | Def::Param { .. }
+            | Def::Generic { .. }
+            | Def::Dim { .. }
+            | Def::Result(_)
+            | Def::Kind(_) => {
                 return None;
             }
         };

@@ -65,6 +65,34 @@ fn what_is_in_scope_comes_first() {
 }
 
 #[test]
+fn a_where_knows_the_result() {
+    check(
+        "fn f(n: i64) -> i64 where $0 { n }\n",
+        2,
+        expect![[r#"
+        n | n: i64
+        result | int
+    "#]],
+    );
+    check(
+        "fn f(n: i64) -> i64 where n > 0 { $0 }\n",
+        2,
+        expect![[r#"
+        n | n: i64
+        abs | abs(x)
+    "#]],
+    );
+    check(
+        "kernel f(x: f16[n]) where $0 grid [1] threads 32 {}\n",
+        2,
+        expect![[r#"
+        blocks_per_sm | 
+        cluster | 
+    "#]],
+    );
+}
+
+#[test]
 fn values_that_fit_an_argument_come_first() {
     let first = |call: &str, most: usize, expected: Expect| {
         let made =

@@ -424,3 +424,26 @@ fn operands_of_ptx_are_uses_of_parameters() {
     );
     check_definition("#[ptx(\"abs.f32 {result}, {$0x};\")]\nfn f(x: f32) -> f32;\n", expect!["k.hx:2:6 x"]);
 }
+
+#[test]
+fn a_result_leads_to_its_type() {
+    let text = "fn f(n: i64) -> (i64, i64) where 0 <= $0result[0] { (n, n) }\n";
+    check_definition(text, expect!["k.hx:1:17 (i64, i64)"]);
+    super::shows::check_hover(
+        text,
+        expect![[r#"
+        k.hx:1:39 result
+        ```hx
+        result: (int, int)
+        ```
+
+        the result of `f`"#]],
+    );
+    check_rename(text, "both", expect!["`result` is part of the language"]);
+    // A parameter of that name would be meant instead.
+    check_rename(
+        "fn f($0n: i64) -> i64 where 0 <= result { n }\n",
+        "result",
+        expect!["`result` in line 1 means the result of a function, and would mean the renamed `n`"],
+    );
+}

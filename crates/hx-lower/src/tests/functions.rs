@@ -343,3 +343,123 @@ fn a_scan_may_begin_at_the_last_element() {
     "#]],
     );
 }
+
+/// Lowers a kernel with these statements behind functions that promise something of their results.
+fn check_promised(statements: &str, expected: Expect) {
+    let functions = "fn place(i: i64, n: i64) -> i64 where n > 0, 0 <= result, result < n { i % n }
+fn picked(i: i64, n: i64) -> i64 where 0 <= result, result < n { i }
+fn root(x: f32) -> f32 where result >= 0.0 { sqrt(x) }
+";
+    let header = "kernel f(x: f32[n], at: i32[g], y: mut f32[64]) where n > 0 grid [g] threads 32";
+    check(&format!("{functions}{header} {{\n{statements}\n}}\n"), expected);
+}
+
+#[test]
+fn promises_that_are_proven_leave_nothing() {
+    check_promised(
+        "let t = register_tensor(f32, [64]);\nfill(t, x[place(block_idx, n)]);\ncopy(t, y);",
+        expect![[r#"
+            kernel f threads 32
+              grid [g]
+              param x: f32[n] : [1] align 16
+              param at: i32[g] : [1] align 16
+              param y: mut f32[64] : [1] align 16
+              where n > 0
+              fact g % 16 == 0
+              fact n % 16 == 0
+              register t: f32[64]
+              let x_value = x[block_idx.x % n]
+              #0 t = x_value
+              #1 copy(t, y[0..64])
+        "#]],
+    );
+}
+
+#[test]
+fn promises_that_are_checked_prove_what_follows() {
+    check_promised(
+        "let t = register_tensor(f32, [64]);\nfill(t, x[picked(cast(at[block_idx], i64), n)]);\ncopy(t, y);",
+        expect![[r#"
+            kernel f threads 32
+              grid [g]
+              param x: f32[n] : [1] align 16
+              param at: i32[g] : [1] align 16
+              param y: mut f32[64] : [1] align 16
+              where n > 0
+              fact g % 16 == 0
+              fact n % 16 == 0
+              register t: f32[64]
+              register shown: bool[1]
+              register shown_1: i64[1]
+              register result: i64[1]
+              register shown_2: bool[1]
+              register result_1: i64[1]
+              register n: i64[1]
+              let at_value = at[block_idx.x]
+              #0 shown = ((0) <= (at_value))
+              #1 shown_1 = (0)
+              #2 result = (at_value)
+              #3 assert(shown, "the result of `picked` is not what its `where` promises")
+              #4 shown_2 = ((at_value) < (n))
+              #5 result_1 = (at_value)
+              #6 n = (n)
+              #7 assert(shown_2, "the result of `picked` is not what its `where` promises")
+              let picked = 0.0
+              if 0 <= at_value && at_value < n
+                let x_value = x[at_value]
+                picked = x_value
+              else
+                picked = 0.0
+              #8 t = picked
+              #9 copy(t, y[0..64])
+        "#]],
+    );
+    check_promised(
+        "copy(root(load(tile(x, [64])[.., 0])), y);",
+        expect![[r#"
+        kernel f threads 32
+          grid [g]
+          param x: f32[n] : [1] align 16
+          param at: i32[g] : [1] align 16
+          param y: mut f32[64] : [1] align 16
+          where n > 0
+          fact g % 16 == 0
+          fact n % 16 == 0
+          register x_tile: f32[64]
+          register shown: bool[64]
+          register value: f32[64]
+          #0 copy(x[0..64], x_tile)
+          #1 shown = (0.0 <= sqrt(x_tile))
+          #2 assert(shown, "the result of `root` is not what its `where` promises")
+          #3 value = sqrt(x_tile)
+          #4 copy(value, y[0..64])
+    "#]],
+    );
+}
+
+#[test]
+fn promises_that_do_not_hold() {
+    check_promised(
+        "let t = register_tensor(f32, [64]);\nfill(t, x[picked(n, n)]);\ncopy(t, y);",
+        expect![[r#"
+            error[HX0217]: the result of `picked` is not what its `where` promises
+              fn picked(i: i64, n: i64) -> i64 where 0 <= result, result < n { i }
+                                                                  ^^^^^^^^^^
+              fill(t, x[picked(n, n)]);
+                        ------------ called from here
+              note: left: n
+              note: right: n
+        "#]],
+    );
+    // The clause about the argument is not a promise: the call has to keep it.
+    check_promised(
+        "let t = register_tensor(f32, [64]);\nfill(t, x[place(1, n - 1)]);\ncopy(t, y);",
+        expect![[r#"
+            error[HX0217]: `n > 0` is not known to hold here: it is `0 < n - 1`
+              fn place(i: i64, n: i64) -> i64 where n > 0, 0 <= result, result < n { i % n }
+                                                    ^^^^^
+              fill(t, x[place(1, n - 1)]);
+                        --------------- called from here
+        "#]],
+    );
+}
