@@ -7,6 +7,7 @@
 
 mod family;
 mod launcher;
+mod shape;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,7 @@ use hx_inspect::{
 
 pub use family::{Shapes, build_family};
 pub use launcher::{BuiltLauncher, build_launcher};
+pub use shape::{Shaped, kernel_for_shape};
 
 /// Version of the description's format: raised by every incompatible change.
 const FORMAT: u32 = 1;

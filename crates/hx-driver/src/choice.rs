@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hx_base::interrupt::Until;
-use hx_base::{SourceFile, TextRange, TextSize};
+use hx_base::{Diagnostic, SourceFile, TextRange, TextSize};
 use hx_hir::{
     ExprId, Item, ItemKey, ItemKind, Kernel, Name, Path, PathTarget, Sound, family_of, file_items,
     item_range, resolve_path,
@@ -14,7 +14,7 @@ use hx_host::device::{Device, LaunchArg, LaunchError, LaunchReport, LaunchReques
 use hx_host::eval::{BodyPart, Options, Session, Surroundings, range_of};
 use hx_host::{HostResult, Value};
 use hx_inspect::Overrides;
-use hx_launch::{Choice, Considered, Launcher, Machine};
+use hx_launch::{Choice, Considered, Launcher, Machine, Tuned};
 use hx_target::Target;
 use hx_workspace::Database;
 use web_time::Instant;
@@ -35,24 +35,47 @@ fn machine(target: Target) -> Machine {
     Machine::Simulator { target, instead_of: None, compiler: None }
 }
 
+/// The choice between the members of a kernel's family for one launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LaunchChoice {
+    /// The members by the cost model.
+    pub by_model: Choice,
+    /// What tuning found for the launch: a line for each device that has a result, which wins over the cost model there.
+    pub results: Vec<String>,
+}
+
+impl LaunchChoice {
+    fn of(launcher: &Launcher<'_>, request: &LaunchRequest) -> Result<Option<LaunchChoice>, LaunchError> {
+        let Some(choice) = launcher.choice(request)? else { return Ok(None) };
+        let (by_model, results) = (Choice::clone(&choice), launcher.results(request)?);
+        Ok(Some(LaunchChoice { by_model, results }))
+    }
+
+    /// Says in a line each what the launch of `head` runs by the cost model, and by the results of tuning.
+    pub fn remarks(&self, head: &str) -> Vec<String> {
+        [self.by_model.remark(head)].into_iter().chain(self.results.iter().cloned()).collect()
+    }
+}
+
 /// Returns the choice between the members of a kernel's family for a shape: all dimensions, and compile-time arguments. `None` if the
 /// kernel has no family, or the shape states a parameter that decides between the members.
 ///
 /// # Errors
-/// If the shape does not fit the kernel, or a member has errors.
+/// If the shape does not fit the kernel, or a member or a tuned result has errors.
 pub fn choice_for<'db>(
     db: &'db Database,
     kernel: Kernel<'db>,
     target: Target,
     shape: &Overrides,
+    tuned: Option<&Tuned>,
     until: Until<'_>,
-) -> Result<Option<Choice>, TuneError> {
+) -> Result<Option<LaunchChoice>, TuneError> {
     let given = FixedInputs::new(db, kernel, shape).map_err(TuneError::Usage)?;
     let inputs = inputs(db, kernel, target, given.args.clone(), &given, true)?;
     let request = launch_of(db, kernel, &given.args, &inputs);
     let machine = machine(target);
-    let choice = Launcher::new(db, &machine, until).choice(&request)?;
-    Ok(choice.map(|choice| Choice::clone(&choice)))
+    let launcher = Launcher::new(db, &machine, until).with_tuned(tuned);
+    Ok(LaunchChoice::of(&launcher, &request)?)
 }
 
 /// The choices that a call in a test, a bench or `main` makes.
@@ -63,7 +86,7 @@ pub struct CallChoice {
     /// The kernel's name.
     head: String,
     /// The tensors of each launch, as `bf16[64, 128], bf16[72, 128]`, and its choice: of the first launch in each case of the test.
-    launches: Vec<(String, Choice)>,
+    launches: Vec<(String, LaunchChoice)>,
 }
 
 impl CallChoice {
@@ -71,9 +94,10 @@ impl CallChoice {
     pub fn text(&self, target: Target) -> String {
         let mut out = String::new();
         for (at, (tensors, choice)) in self.launches.iter().enumerate() {
-            out += &format!("{}{tensors}: {}\n", if at == 1 { "\n" } else { "" }, choice.remark(&self.head));
+            let remarks = choice.remarks(&self.head).join("  \n");
+            out += &format!("{}{tensors}: {remarks}\n", if at == 1 { "\n" } else { "" });
             if at == 0 {
-                out += &table(choice, target);
+                out += &table(&choice.by_model, target);
             }
         }
         out
@@ -102,7 +126,7 @@ fn table(choice: &Choice, target: Target) -> String {
 }
 
 /// Returns the choices of the call whose kernel's name is at an offset. `None` if there is no such call, the kernel has no family, the
-/// call pins it, or the arguments of the call are not known without a run.
+/// call pins it, or the arguments of the call are not known without a run. A tuned file with errors is left out, and said to be.
 pub fn choice_at(
     db: &Database,
     file: SourceFile,
@@ -127,14 +151,30 @@ pub fn choice_at(
         Some(watch.requests)
     });
     let requests = requests.ok()??;
+    let (tuned, mut unread) = results_for(db, file);
     let estimated = within(ESTIMATES).run(db, |db| {
         let machine = machine(target);
-        let launcher = Launcher::new(db, &machine, within(ESTIMATES));
-        let choice = |request| Some(Choice::clone(launcher.choice(request).ok()??.as_ref()));
+        let launcher = Launcher::new(db, &machine, within(ESTIMATES)).with_tuned(Some(&tuned));
+        let choice = |request| LaunchChoice::of(&launcher, request).ok()?;
         requests.iter().map(|request| Some((tensors(request), choice(request)?))).collect::<Option<Vec<_>>>()
     });
-    let launches = estimated.ok()??;
-    (!launches.is_empty()).then_some(CallChoice { range, head, launches })
+    let mut launches = estimated.ok()??;
+    launches.first_mut()?.1.results.append(&mut unread);
+    Some(CallChoice { range, head, launches })
+}
+
+/// Returns the tuned results for the launches of a file: those of its tuned file, then those that come with the standard library. Also
+/// returns a line if the tuned file cannot be taken.
+fn results_for(db: &Database, file: SourceFile) -> (Tuned, Vec<String>) {
+    let path = db.tuned_path(file.path(db));
+    let (own, unread) = match db.tuned(&path) {
+        Ok(Some(found)) if found.diagnostics.iter().any(Diagnostic::is_error) => {
+            (None, vec![format!("{} has errors: `hx check --tuned` says which", found.file.path(db))])
+        }
+        Ok(found) => (found, Vec::new()),
+        Err(error) => (None, vec![error.to_string()]),
+    };
+    (Tuned::new(own.into_iter().chain([db.results_of_std()]).collect()), unread)
 }
 
 /// Evaluates a test, a bench or `main` up to the call, once for each case, without running kernels. An error before the call means that the

@@ -31,10 +31,11 @@ pub use bench::record::{
 pub use bench::{BenchOptions, BenchReport, BenchStage, list_benches, run_benches};
 pub use bounded::{WorkLimit, ended_in};
 pub use build::{
-    BuildKind, BuildRequest, Built, BuiltLauncher, Shapes, build, build_family, build_launcher, parse_facts,
+    BuildKind, BuildRequest, Built, BuiltLauncher, Fact, Shaped, Shapes, build, build_family, build_launcher,
+    kernel_for_shape, parse_facts,
 };
 pub use calibrate::{Calibration, calibrate, compile_probes};
-pub use choice::{CallChoice, choice_at, choice_for};
+pub use choice::{CallChoice, LaunchChoice, choice_at, choice_for};
 pub use history::History;
 pub use reported::ReportedErrors;
 pub use run::{Launches, RunOutcome, run_main};
@@ -45,4 +46,4 @@ pub use test::{
     Case, CaseReport, DRAWN_CASES, DocMode, DocTest, Drawn, Filter, Listing, Observer, Property, TestOptions,
     Verdict, case_place, list_tests, run_tests, run_tests_on,
 };
-pub use tuned::{check_tuned, tuned_for_shape};
+pub use tuned::check_tuned;

@@ -335,6 +335,18 @@ impl<'a> Launcher<'a> {
         Ok(choice.map(|(_, choice)| choice))
     }
 
+    /// Returns what the tuned results say about a launch, a line for each device that has one for it.
+    ///
+    /// # Errors
+    /// If the arguments do not fit the kernel, or a result does not.
+    pub fn results(&self, request: &LaunchRequest) -> Result<Vec<String>, LaunchError> {
+        let Some(tuned) = self.tuned else { return Ok(Vec::new()) };
+        let kernel = find_kernel(self.db, request)?;
+        let closed = Closed::of(self.db, kernel, request)?;
+        let bound = bind::bind(self.db, kernel, &closed.request)?;
+        tuned.of_devices(self.db, kernel, self.target, &bound.dims, &bound.args)
+    }
+
     /// Reports whether launches run, rather than only compile.
     pub fn runs(&self) -> bool {
         self.machine.runs()

@@ -8,6 +8,7 @@ use std::{
 
 use hx_base::{Db as _, SourceFile, System, SystemError, Workspace};
 
+use crate::tuned::ReadTuned;
 use crate::{OpenError, OsSystem, paths, std_files};
 
 /// The only concrete database. Clones are snapshots for readers. Only the original is written; its setters wait until all
@@ -18,6 +19,7 @@ pub struct Database {
     storage: salsa::Storage<Self>,
     system: Arc<dyn System>,
     files: Arc<Files>,
+    tuned: Arc<ReadTuned>,
 }
 
 /// The files of the user by path, which the inputs of queries do not contain. Snapshots share it, and only the writer changes it.
@@ -75,11 +77,20 @@ impl Database {
         system: Arc<dyn System>,
         events: Option<Box<dyn Fn(salsa::Event) + Send + Sync + 'static>>,
     ) -> Database {
-        let db = Database { storage: salsa::Storage::new(events), system, files: Arc::default() };
+        let db = Database {
+            storage: salsa::Storage::new(events),
+            system,
+            files: Arc::default(),
+            tuned: Arc::default(),
+        };
         let files = std_files::FILES.iter().map(|&(path, text)| SourceFile::std(&db, path, text)).collect();
         let current_dir = db.system.current_dir();
         let _workspace = Workspace::builder(files).current_dir(current_dir).new(&db);
         db
+    }
+
+    pub(crate) fn tuned_files(&self) -> &ReadTuned {
+        &self.tuned
     }
 
     /// Returns the file system that this database reads.

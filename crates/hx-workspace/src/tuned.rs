@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, nearest};
 use hx_compile::CtValue;
@@ -45,6 +46,9 @@ pub struct TunedFile {
     /// The errors in the file.
     pub diagnostics: Vec<Diagnostic>,
 }
+
+/// The tuned files that were read, by the paths that are shown.
+pub(crate) type ReadTuned = Mutex<BTreeMap<String, TunedFile>>;
 
 /// One result of tuning: the arguments that are fastest for a kernel, a device and a shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,15 +174,24 @@ impl Database {
         let shown = paths::display(&self.system().current_dir(), &path);
         let text = self.system().read_to_string(&path);
         let text = text.map_err(|reason| OpenError { path: shown.clone(), reason })?;
-        let file = SourceFile::workspace(self, shown, text.as_str());
         let folder = paths::parent(&path).to_owned();
-        Ok(Some(TunedFile::read(self, file, folder)))
+        Ok(Some(self.read_tuned(shown, &text, folder)))
     }
 
     /// Returns the results that come with the standard library.
     pub fn results_of_std(&self) -> TunedFile {
-        let file = SourceFile::workspace(self, format!("std/{TUNED_NAME}"), std_files::TUNED);
-        TunedFile::read(self, file, String::new())
+        self.read_tuned(format!("std/{TUNED_NAME}"), std_files::TUNED, String::new())
+    }
+
+    /// Reads a tuned file, or returns what was read of the same text before: an editor asks at every hover.
+    fn read_tuned(&self, shown: String, text: &str, folder: String) -> TunedFile {
+        let mut known = self.tuned_files().lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&shown).filter(|found| found.file.text(self) == text) {
+            return found.clone();
+        }
+        let found = TunedFile::read(self, SourceFile::workspace(self, shown.clone(), text), folder);
+        known.insert(shown, found.clone());
+        found
     }
 
     /// Returns the path of the tuned file for a file or folder: in the root of its project, otherwise beside the file or in the

@@ -1,17 +1,19 @@
 //! Launches that take compile-time arguments from a tuned file.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use expect_test::{Expect, expect};
+use hx_base::interrupt::Until;
 use hx_base::testing::MemorySystem;
-use hx_hir::file_items;
+use hx_hir::{Kernel, file_items};
 use hx_inspect::{EmitError, parse_override};
 use hx_launch::{Tuned, text_hash};
 use hx_target::Target;
 use hx_workspace::{Database, TUNED_NAME};
 
 use super::{show, told};
-use crate::{TestOptions, check_tuned, tuned_for_shape};
+use crate::{TestOptions, check_tuned, kernel_for_shape};
 
 const KERNEL: &str = r#"
 /// Moves tiles.
@@ -261,20 +263,9 @@ fn results_are_checked_and_built() {
         the result for `move1` at hx.tuned.toml:11 is stale: the kernel's text has changed
         checked 2 results of hx.tuned.toml"#]]
     .assert_eq(&(show(&db, &found) + &remarks.join("\n")));
-    let kernel = file_items(&db, file).kernels().next().expect("a kernel");
-    let of =
-        |texts: &[&str]| texts.iter().map(|text| parse_override(text).expect("valid")).collect::<Vec<_>>();
-    let build = |shape: &[&str], stated: &[&str], device| match tuned_for_shape(
-        &tuned,
-        &db,
-        kernel,
-        Target::usual(),
-        (&of(shape), &of(stated)),
-        device,
-    ) {
-        Ok((args, remarks)) => format!("{args:?}\n{}\n", remarks.join("\n")),
-        Err(EmitError::Usage(text)) => format!("{text}\n"),
-        Err(other) => format!("{other:?}\n"),
+    let build = |shape: &[&str], stated: &[&str], device| {
+        let kernel = file_items(&db, file).kernels().next().expect("a kernel");
+        built((&db, kernel), Some(&tuned), shape, stated, device)
     };
     let shape = ["n=64", "T=f32"];
     let out = build(&shape, &[], None)
@@ -284,13 +275,64 @@ fn results_are_checked_and_built() {
         + &build(&["T=f32"], &[], None);
     expect![[r#"
         there are results for `G` and `H`: `--tuned-for DEVICE` says which to take
-        {"B": Int(16), "T": DType(F32)}
+        move1 {"B": Int(16), "T": DType(F32)}
         `move1` takes B = 16 from hx.tuned.toml:21, tuned for n = 64, FLAG = false, T = f32 on H
-        {"B": Int(8), "T": DType(F32)}
+        move1 {"B": Int(8), "T": DType(F32)}
         `move1` is given `B = 8`, so the result at hx.tuned.toml:21 is not used
-        {"T": DType(F32)}
+        move1 {"T": DType(F32)}, odd [("n", 65)]
         no result of `move1` in hx.tuned.toml fits this shape
         the shape lacks a value for `n` of `move1`
+    "#]]
+    .assert_eq(&out);
+}
+
+/// Says what is built of a kernel for a shape, and why.
+fn built(
+    (db, kernel): (&Database, Kernel<'_>),
+    tuned: Option<&Tuned>,
+    shape: &[&str],
+    stated: &[&str],
+    device: Option<&str>,
+) -> String {
+    let of =
+        |texts: &[&str]| texts.iter().map(|text| parse_override(text).expect("valid")).collect::<Vec<_>>();
+    let until = Until { stop: &AtomicBool::new(false), deadline: None };
+    let asked = (&of(shape), &of(stated));
+    match kernel_for_shape(tuned, db, kernel, Target::usual(), asked, device, until) {
+        Ok(found) => {
+            let odd = if found.odd.is_empty() { String::new() } else { format!(", odd {:?}", found.odd) };
+            format!("{} {:?}{odd}\n{}\n", found.kernel.name(db), found.args, found.remarks.join("\n"))
+        }
+        Err(EmitError::Usage(text)) => format!("{text}\n"),
+        Err(other) => format!("{other:?}\n"),
+    }
+}
+
+#[test]
+fn a_build_takes_the_member_for_its_shape() {
+    let results = |hash: &str| {
+        let text = result(hash, "n = 64", "B = 64", "G");
+        text.replace("shape =", "member = \"wide\"\nshape =")
+    };
+    let (db, file, tuned) = open(FAMILY, &results);
+    let kernel =
+        file_items(&db, file).kernels().find(|kernel| kernel.name(&db) == "move1").expect("it is there");
+    let build = |tuned, shape: &[&str], stated: &[&str]| built((&db, kernel), tuned, shape, stated, None);
+    let out = build(Some(&tuned), &["n=64"], &[])
+        // Another shape, no results, and a launch that pins the kernel.
+        + &build(Some(&tuned), &["n=65"], &[])
+        + &build(None, &["n=64"], &[])
+        + &build(Some(&tuned), &["n=64"], &["B=32"]);
+    expect![[r#"
+        wide {"B": Int(64)}
+        `move1` runs as `wide<B = 64>` by hx.tuned.toml:1, tuned for n = 64 on G
+        move1 {"B": Int(32)}, odd [("n", 65)]
+        no result of `move1` in hx.tuned.toml fits this shape
+        `move1` runs as `move1<B = 32>`, 0.3 µs by the cost model, the one member of its family that fits
+        move1 {"B": Int(32)}
+        `move1` runs as `move1<B = 32>`, 0.3 µs by the cost model, the fastest of 2 members of its family that fit; next is `wide<B = 64>`, 0.3 µs
+        move1 {"B": Int(32)}
+        `move1` is given `B = 32`, so the result at hx.tuned.toml:1 is not used
     "#]]
     .assert_eq(&out);
 }

@@ -6,7 +6,7 @@
 //! result is not used either, because nobody measured the mixture. A result of a kernel with a family may name the member that runs.
 //! The results that come with the standard library are last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use hx_base::{Diagnostic, codes, fnv, line_index, nearest};
@@ -182,6 +182,31 @@ impl Tuned {
             return Ok((Some(entry), remarks));
         }
         Ok((None, remarks))
+    }
+
+    /// Returns what each device of an architecture takes for a shape: a line for every device that has a result which fits and is not stale.
+    ///
+    /// # Errors
+    /// As for [`Tuned::select`].
+    pub fn of_devices<'db>(
+        &self,
+        db: &'db dyn Db,
+        kernel: Kernel<'db>,
+        target: Target,
+        dims: &BTreeMap<Name, i64>,
+        args: &CtArgs,
+    ) -> Result<Vec<String>, LaunchError> {
+        let of_target: Vec<&TunedEntry> =
+            self.of(db, kernel).filter(|entry| entry.target == target.name()).collect();
+        let values = values(db, kernel, target, dims, args, &of_target);
+        let devices: BTreeSet<&str> = of_target.iter().map(|entry| entry.device.as_str()).collect();
+        let mut lines = Vec::new();
+        for device in devices {
+            let own = of_target.iter().copied().filter(|entry| entry.device == device).collect();
+            let (taken, _) = self.select(db, kernel, own, &values, args)?;
+            lines.extend(taken.map(|entry| self.taken(db, kernel, entry)));
+        }
+        Ok(lines)
     }
 
     /// Checks that the kernel has all compile-time parameters that a result sets.

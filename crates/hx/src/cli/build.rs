@@ -31,7 +31,8 @@ pub(crate) struct BuildArgs {
     pub target: TargetArgs,
     #[command(flatten)]
     pub candidate: CandidateArgs,
-    /// Build the instance for a shape, as in m=4096,n=4096,k=4096: it takes the arguments that `hx tune` found for it.
+    /// Build the instance for a shape, as in m=4096,n=4096,k=4096: it takes the arguments that `hx tune` found for it, or the member of the
+    /// kernel's family. Without a result, the cost model chooses the member.
     #[arg(long, value_name = "SHAPE")]
     pub shape: Option<String>,
     /// With `--emit c`, build the members of the kernel's family that are the fastest for a range of shapes, as in m=1..=4096,n=4096,k=4096,

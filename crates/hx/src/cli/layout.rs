@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::TargetArgs;
+use super::{TargetArgs, TunedArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct LayoutArgs {
@@ -101,6 +101,8 @@ pub(crate) struct WhyArgs {
     pub depth: Option<usize>,
     #[command(flatten)]
     pub target: TargetArgs,
+    #[command(flatten)]
+    pub tuned: TunedArgs,
 }
 
 fn dim(text: &str) -> Result<(String, i64), String> {

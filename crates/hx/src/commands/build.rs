@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use hx_base::{Diagnostic, codes};
+use hx_base::interrupt::Until;
+use hx_base::{Diagnostic, SourceFile, codes};
 use hx_driver::tune::parse_shape;
-use hx_driver::{BuildKind, BuildRequest, Built, Shapes, build, build_family, build_launcher, parse_facts};
-use hx_hir::file_items;
+use hx_driver::{
+    BuildKind, BuildRequest, Built, Fact, Shapes, build, build_family, build_launcher, kernel_for_shape,
+    parse_facts,
+};
+use hx_hir::{Kernel, family_of, file_items};
 use hx_inspect::{EmitError, Overrides, Setup, parse_override};
-use hx_lower::WrittenArg;
 
-use super::tuned::tuned;
+use super::tuned::tuned_by_default;
 use super::{Loaded, exit_of, load, open_parameter, setup};
 use crate::Exit;
 use crate::cli::BuildArgs;
@@ -46,12 +49,13 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
     if front.iter().any(Diagnostic::is_error) {
         return Err(Exit::Bad);
     }
-    let overrides = match &args.shape {
-        Some(shape) => with_shape(args, shape, overrides, &mut loaded, &setup, output)?,
-        None => overrides,
+    let wanted = Wanted { file, kernel: args.kernel.clone(), overrides };
+    let Wanted { file, kernel, overrides } = match &args.shape {
+        Some(shape) => for_shape(args, shape, wanted, facts.as_deref(), (&loaded, &setup, output))?,
+        None => wanted,
     };
     let is_default = facts.is_none();
-    let request = BuildRequest { kernel: args.kernel.clone(), overrides, facts, kind };
+    let request = BuildRequest { kernel, overrides, facts, kind };
     let warn = |built: &Built| {
         for warning in &built.warnings {
             output.placeless_parts(&codes::CACHE_UNWRITABLE, warning, &[], &[]);
@@ -115,53 +119,58 @@ fn failed(error: EmitError, loaded: &Loaded, output: &Output) -> Exit {
     }
 }
 
-/// Returns the compile-time arguments for `--shape`: those of `--set`, and for the others those that `hx tune` found for the
-/// shape. Only those of `--set` if the file lacks the kernel, which the build reports.
+/// What a build builds.
+struct Wanted {
+    file: SourceFile,
+    /// The kernel; all of the file if there is none.
+    kernel: Option<String>,
+    overrides: Overrides,
+}
+
+/// Returns what is built for `--shape`: what `hx tune` found for it, else the member of the kernel's family with the shortest estimate.
+/// Unchanged if the file lacks the kernel, which the build reports.
 ///
 /// # Errors
-/// The exit code, after the reason was reported: `Usage` if the shape cannot be parsed, there is no tuned file, or the shape
+/// The exit code, after the reason was reported: `Usage` if the shape cannot be parsed, nothing can decide for it, or it
 /// could be that of several kernels; `Bad` for errors in the tuned file; otherwise that of [`failed`].
-fn with_shape(
+fn for_shape(
     args: &BuildArgs,
     shape: &str,
-    overrides: Overrides,
-    loaded: &mut Loaded,
-    setup: &Setup,
-    output: &Output,
-) -> Result<Overrides, Exit> {
-    let parsed = parse_shape(shape).map_err(|reason| {
-        output.usage(&format!("--shape {shape}: {reason}"));
+    wanted: Wanted,
+    facts: Option<&[Fact]>,
+    (loaded, setup, output): (&Loaded, &Setup, &Output),
+) -> Result<Wanted, Exit> {
+    let usage = |text: &str| {
+        output.usage(text);
         Exit::Usage
-    })?;
-    let found = match args.tuned.no_tuned {
-        true => None,
-        false => tuned(loaded, &args.file, args.tuned.tuned.as_deref(), output)?,
     };
-    let Some(tuned) = found else {
-        output.usage(
-            "`--shape` takes its arguments from `hx.tuned.toml`, and there is none: `hx tune` writes it",
-        );
-        return Err(Exit::Usage);
-    };
+    let parsed = parse_shape(shape).map_err(|reason| usage(&format!("--shape {shape}: {reason}")))?;
     let db = &loaded.db;
-    let wanted = (&parsed, &overrides);
-    let device = args.tuned_for.as_deref();
-    let kernels: Vec<_> = file_items(db, loaded.files[0]).kernels().collect();
-    let named =
-        |kernel: &&hx_hir::Kernel<'_>| args.kernel.as_ref().is_none_or(|name| kernel.name(db) == name);
+    let kernels: Vec<_> = file_items(db, wanted.file).kernels().collect();
+    let named = |kernel: &&Kernel<'_>| wanted.kernel.as_ref().is_none_or(|name| kernel.name(db) == name);
     let chosen: Vec<_> = kernels.iter().filter(named).collect();
     let &[kernel] = chosen.as_slice() else {
         if chosen.len() > 1 {
-            output.usage("`--shape` is the shape of one kernel; `--kernel NAME` says which");
-            return Err(Exit::Usage);
+            return Err(usage("`--shape` is the shape of one kernel; `--kernel NAME` says which"));
         }
         // The file lacks the kernel of `--kernel`, or has no kernel: the build that follows reports it.
-        return Ok(overrides);
+        return Ok(wanted);
     };
-    let found = hx_driver::tuned_for_shape(&tuned, db, *kernel, setup.target, wanted, device);
-    let (found, remarks) = found.map_err(|error| failed(error, loaded, output))?;
-    remarks.iter().for_each(|line| output.remark(line));
-    Ok(found.into_iter().map(|(name, value)| (name, WrittenArg::Value(value))).collect())
+    let tuned = tuned_by_default(loaded, &args.file, &args.tuned, output)?;
+    if tuned.is_none() && family_of(db, *kernel).members.is_empty() {
+        return Err(usage("`--shape` takes what `hx tune` found, so `--no-tuned` leaves nothing to take"));
+    }
+    let (of, device) = ((&parsed, &wanted.overrides), args.tuned_for.as_deref());
+    let until = Until { stop: crate::interrupt::later_flag(), deadline: None };
+    let found = kernel_for_shape(tuned.as_ref(), db, *kernel, setup.target, of, device, until);
+    let found = found.map_err(|error| failed(error, loaded, output))?;
+    found.remarks.iter().for_each(|line| output.remark(line));
+    if let (Some((name, extent)), None) = (found.odd.first(), facts) {
+        let text = format!("`{name}={extent}` of `--shape` is no multiple of 16, which the code assumes");
+        return Err(usage(&format!("{text}: `--facts` says what else it may rely on, `none` at worst")));
+    }
+    let (file, name) = (found.kernel.file(db), found.kernel.name(db).to_string());
+    Ok(Wanted { file, kernel: Some(name), overrides: found.overrides() })
 }
 
 fn write(

@@ -18,7 +18,7 @@ use crate::output::Output;
 /// `Exit::Bad` if the file has errors or cannot be read, or if the file of `--tuned` does not exist; the reason has been
 /// reported.
 fn read(
-    loaded: &mut Loaded,
+    loaded: &Loaded,
     path: &str,
     named: Option<&str>,
     output: &Output,
@@ -51,7 +51,7 @@ fn read(
 /// # Errors
 /// As for [`read`].
 pub(super) fn tuned(
-    loaded: &mut Loaded,
+    loaded: &Loaded,
     path: &str,
     named: Option<&str>,
     output: &Output,
@@ -65,7 +65,7 @@ pub(super) fn tuned(
 /// # Errors
 /// As for [`read`].
 pub(super) fn tuned_by_default(
-    loaded: &mut Loaded,
+    loaded: &Loaded,
     path: &str,
     args: &TunedArgs,
     output: &Output,

@@ -378,10 +378,8 @@ fn skipped(test: &str) {
     writeln!(std::io::stderr(), "skipped: {test}: there is no CUDA compiler").expect("stderr is open");
 }
 
-/// A launcher that chooses needs a family, and the values of all its dimensions.
-#[test]
-fn a_range_of_shapes_is_of_a_family() {
-    let text = "#[family(moved<B = 1024>, moved<B = 64>, rows)]
+/// A kernel with a family of three members.
+const FAMILY: &str = "#[family(moved<B = 1024>, moved<B = 64>, rows)]
 kernel moved<B = 128>(x: f32[n], y: mut f32[n]) where n % B == 0 grid [n / B] threads 32 {
     copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
 }
@@ -389,11 +387,54 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
     for i in 0..cdiv(n, 32) { copy(load(tile(x, [32])[.., i]), tile(y, [32])[.., i]); }
 }
 ";
-    let build = |more: &[&str], want: Expect| {
-        check(&[("k.hx", text)], &[&["build", "k.hx", "-o", "k"], more].concat(), want);
-    };
+
+/// Builds a kernel of [`FAMILY`], and compares what is said.
+fn of_family(more: &[&str], want: Expect) {
+    check(&[("k.hx", FAMILY)], &[&["build", "k.hx", "-o", "k"], more].concat(), want);
+}
+
+/// Without a result of `hx tune`, the cost model chooses the member for a shape.
+#[test]
+fn a_shape_is_of_a_member() {
+    let moved = ["--emit", "cuda", "--kernel", "moved", "--shape"];
+    of_family(&[moved.as_slice(), &["n=2048"]].concat(), expect![[r#"
+        exit 0
+        --
+        no result of `moved` in std/hx.tuned.toml fits this shape
+        `moved` runs as `moved<B = 64>`, 0.4 µs by the cost model, the fastest of 3 members of its family that fit; next is `moved<B = 1024>`, 0.4 µs
+        built `moved`: k.cu and k.json
+        assumed of every launch: `n` multiples of 16; `x`, `y` aligned to 16 bytes; `--facts` says what else to rely on
+    "#]]);
+    // The code of a shape must be able to run it.
+    of_family(&[moved.as_slice(), &["n=100"]].concat(), expect![[r#"
+        exit 2
+        --
+        no result of `moved` in std/hx.tuned.toml fits this shape
+        `moved` runs as `rows`, 1.4 µs by the cost model, the one member of its family that fits
+        error: `n=100` of `--shape` is no multiple of 16, which the code assumes: `--facts` says what else it may rely on, `none` at worst
+
+        For more information, try '--help'.
+    "#]]);
+    of_family(&[moved.as_slice(), &["n=100", "--facts", "n%4", "--no-tuned"]].concat(), expect![[r#"
+        exit 0
+        --
+        `moved` runs as `rows`, 1.4 µs by the cost model, the one member of its family that fits
+        built `rows`: k.cu and k.json
+    "#]]);
+    of_family(&["--kernel", "rows", "--shape", "n=64", "--no-tuned"], expect![[r#"
+        exit 2
+        --
+        error: `--shape` takes what `hx tune` found, so `--no-tuned` leaves nothing to take
+
+        For more information, try '--help'.
+    "#]]);
+}
+
+/// A launcher that chooses needs a family, and the values of all its dimensions.
+#[test]
+fn a_range_of_shapes_is_of_a_family() {
     let c = ["--emit", "c", "--kernel", "moved", "--shapes"];
-    build(
+    of_family(
         &["--kernel", "moved", "--shapes", "n=64"],
         expect![[r#"
         exit 2
@@ -403,7 +444,7 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
         For more information, try '--help'.
     "#]],
     );
-    build(
+    of_family(
         &[c.as_slice(), &["n=64..32"]].concat(),
         expect![[r#"
         exit 2
@@ -413,7 +454,7 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
         For more information, try '--help'.
     "#]],
     );
-    build(
+    of_family(
         &[c.as_slice(), &["m=64"]].concat(),
         expect![[r#"
         exit 2
@@ -423,7 +464,7 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
         For more information, try '--help'.
     "#]],
     );
-    build(
+    of_family(
         &[c.as_slice(), &["n=64", "--set", "B=64"]].concat(),
         expect![[r#"
         exit 2
@@ -433,7 +474,7 @@ kernel rows(x: f32[n], y: mut f32[n]) grid [1] threads 32 {
         For more information, try '--help'.
     "#]],
     );
-    build(
+    of_family(
         &["--emit", "c", "--kernel", "rows", "--shapes", "n=64"],
         expect![[r#"
         exit 2

@@ -14,7 +14,8 @@ use hx_workspace::Database;
 
 use crate::Exit;
 use crate::cli::WhyArgs;
-use crate::commands::{load, setup};
+use crate::commands::tuned::tuned_by_default;
+use crate::commands::{Loaded, load, setup};
 use crate::output::Output;
 
 pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
@@ -30,7 +31,7 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
     let target = setup(None, &args.target, loaded.manifest.as_ref(), output)?.target;
     let kernel = kernel(db, file, &args.kernel).map_err(|text| usage(&text))?;
     if args.members {
-        return members(db, kernel, args, target, output);
+        return members(&loaded, kernel, args, target, output);
     }
     let instance = instance(db, kernel, args, target).map_err(|text| usage(&text))?;
     let Some(solved) = Solved::of(db, instance, &args.dim) else {
@@ -65,7 +66,7 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
             None => solved.why_all(args.depth.unwrap_or(0)),
         };
         output.result(&text);
-        chosen(db, kernel, args, target, output);
+        chosen(&loaded, kernel, args, target, output);
         if text.contains("estimated cycles") {
             caveat(target, output);
         }
@@ -74,14 +75,18 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
 }
 
 /// Says which member a launch runs instead of this instance, if `--dim` has all dimensions.
-fn chosen(db: &Database, kernel: Kernel<'_>, args: &WhyArgs, target: Target, output: &Output) {
+fn chosen(loaded: &Loaded, kernel: Kernel<'_>, args: &WhyArgs, target: Target, output: &Output) {
+    let db = &loaded.db;
     if family_of(db, kernel).members.is_empty() || args.dim.is_empty() {
         return;
     }
     let until = Until { stop: crate::interrupt::later_flag(), deadline: None };
-    let choice = shape_of(args).ok().and_then(|shape| choice_for(db, kernel, target, &shape, until).ok()?);
-    if let Some(choice) = choice.filter(|choice| choice.first().is_some()) {
-        output.remark(&choice.remark(kernel.name(db)));
+    let Ok(tuned) = tuned_by_default(loaded, &args.file, &args.tuned, output) else { return };
+    let choice = shape_of(args)
+        .ok()
+        .and_then(|shape| choice_for(db, kernel, target, &shape, tuned.as_ref(), until).ok()?);
+    if let Some(choice) = choice.filter(|choice| choice.by_model.first().is_some()) {
+        choice.remarks(kernel.name(db)).iter().for_each(|line| output.remark(line));
     }
 }
 
@@ -93,7 +98,7 @@ fn shape_of(args: &WhyArgs) -> Result<Overrides, String> {
 
 /// Prints the members of the kernel's family for a launch.
 fn members(
-    db: &Database,
+    loaded: &Loaded,
     kernel: Kernel<'_>,
     args: &WhyArgs,
     target: Target,
@@ -103,11 +108,14 @@ fn members(
         output.usage(text);
         Exit::Usage
     };
+    let db = &loaded.db;
     let shape = shape_of(args).map_err(|text| usage(&text))?;
+    let tuned = tuned_by_default(loaded, &args.file, &args.tuned, output)?;
     let until = Until { stop: crate::interrupt::later_flag(), deadline: None };
-    match choice_for(db, kernel, target, &shape, until) {
+    match choice_for(db, kernel, target, &shape, tuned.as_ref(), until) {
         Ok(Some(choice)) => {
-            output.result(&format!("{}\n\n{}", choice.remark(kernel.name(db)), choice.table()));
+            let remarks = choice.remarks(kernel.name(db)).join("\n");
+            output.result(&format!("{remarks}\n\n{}", choice.by_model.table()));
             caveat(target, output);
             Ok(Exit::Good)
         }
