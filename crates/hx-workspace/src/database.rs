@@ -3,12 +3,12 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
 use hx_base::{Db as _, SourceFile, System, SystemError, Workspace};
 
-use crate::tuned::ReadTuned;
+use crate::tuned::TunedFile;
 use crate::{OpenError, OsSystem, paths, std_files};
 
 /// The only concrete database. Clones are snapshots for readers. Only the original is written; its setters wait until all
@@ -19,7 +19,8 @@ pub struct Database {
     storage: salsa::Storage<Self>,
     system: Arc<dyn System>,
     files: Arc<Files>,
-    tuned: Arc<ReadTuned>,
+    /// The tuned files that were read, by the paths that are shown.
+    tuned: Arc<Mutex<BTreeMap<String, TunedFile>>>,
 }
 
 /// The files of the user by path, which the inputs of queries do not contain. Snapshots share it, and only the writer changes it.
@@ -89,7 +90,7 @@ impl Database {
         db
     }
 
-    pub(crate) fn tuned_files(&self) -> &ReadTuned {
+    pub(crate) fn tuned_files(&self) -> &Mutex<BTreeMap<String, TunedFile>> {
         &self.tuned
     }
 

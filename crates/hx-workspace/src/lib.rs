@@ -18,6 +18,7 @@ mod std_files;
 #[cfg(test)]
 mod tests;
 mod tuned;
+mod tuned_files;
 
 pub use database::Database;
 pub use error::OpenError;

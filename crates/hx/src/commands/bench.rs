@@ -55,7 +55,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
         output.placeless(&error);
         Exit::Bad
     })?;
-    let tuned = tuned::tuned_by_default(&mut loaded, &paths[0], &args.tuned, output)?;
+    let tuned = tuned::tuned_by_default(&loaded, &paths[0], &args.tuned, output)?;
     let machine = open(args, &loaded, output)?;
     let mut session = Run {
         args,

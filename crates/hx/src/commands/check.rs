@@ -44,7 +44,7 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         hx_inspect::check_all(&loaded.db, &loaded.files, setup.target, args.verify)
     };
     if let Some(named) = args.tuned.tuned.as_deref()
-        && let Some(tuned) = tuned::tuned(&mut loaded, &paths[0], Some(named), output)?
+        && let Some(tuned) = tuned::tuned(&loaded, &paths[0], Some(named), output)?
     {
         let (more, remarks) = hx_driver::check_tuned(&loaded.db, &loaded.files, &tuned, setup.target);
         let new: Vec<Diagnostic> = more.into_iter().filter(|error| !found.contains(error)).collect();

@@ -56,7 +56,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let mut loaded = load(std::slice::from_ref(&args.file), output)?;
     loaded.choose(args.candidate);
     let &[file] = loaded.files.as_slice() else { return Err(no_file()) };
-    let tuned = tuned::tuned_by_default(&mut loaded, &args.file, &args.tuned, output)?;
+    let tuned = tuned::tuned_by_default(&loaded, &args.file, &args.tuned, output)?;
     let device = args.device.device;
     let device = simulated(device, args.report.report.then_some("--report"), output)?;
     let device = simulated(device, args.order.order.map(|_| "--order"), output)?;

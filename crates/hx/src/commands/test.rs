@@ -68,7 +68,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     let mut loaded = load(&paths, output)?;
     loaded.choose(args.candidate);
     let tuned = match args.tuned.tuned.as_deref() {
-        Some(named) => tuned::tuned(&mut loaded, &paths[0], Some(named), output)?,
+        Some(named) => tuned::tuned(&loaded, &paths[0], Some(named), output)?,
         None => None,
     };
     let filter = Filter { names, exact: args.choice.exact, skip: args.choice.skip.clone() };

@@ -397,16 +397,21 @@ fn of_family(more: &[&str], want: Expect) {
 #[test]
 fn a_shape_is_of_a_member() {
     let moved = ["--emit", "cuda", "--kernel", "moved", "--shape"];
-    of_family(&[moved.as_slice(), &["n=2048"]].concat(), expect![[r#"
+    of_family(
+        &[moved.as_slice(), &["n=2048"]].concat(),
+        expect![[r#"
         exit 0
         --
         no result of `moved` in std/hx.tuned.toml fits this shape
         `moved` runs as `moved<B = 64>`, 0.4 µs by the cost model, the fastest of 3 members of its family that fit; next is `moved<B = 1024>`, 0.4 µs
         built `moved`: k.cu and k.json
         assumed of every launch: `n` multiples of 16; `x`, `y` aligned to 16 bytes; `--facts` says what else to rely on
-    "#]]);
+    "#]],
+    );
     // The code of a shape must be able to run it.
-    of_family(&[moved.as_slice(), &["n=100"]].concat(), expect![[r#"
+    of_family(
+        &[moved.as_slice(), &["n=100"]].concat(),
+        expect![[r#"
         exit 2
         --
         no result of `moved` in std/hx.tuned.toml fits this shape
@@ -414,20 +419,27 @@ fn a_shape_is_of_a_member() {
         error: `n=100` of `--shape` is no multiple of 16, which the code assumes: `--facts` says what else it may rely on, `none` at worst
 
         For more information, try '--help'.
-    "#]]);
-    of_family(&[moved.as_slice(), &["n=100", "--facts", "n%4", "--no-tuned"]].concat(), expect![[r#"
+    "#]],
+    );
+    of_family(
+        &[moved.as_slice(), &["n=100", "--facts", "n%4", "--no-tuned"]].concat(),
+        expect![[r#"
         exit 0
         --
         `moved` runs as `rows`, 1.4 µs by the cost model, the one member of its family that fits
         built `rows`: k.cu and k.json
-    "#]]);
-    of_family(&["--kernel", "rows", "--shape", "n=64", "--no-tuned"], expect![[r#"
+    "#]],
+    );
+    of_family(
+        &["--kernel", "rows", "--shape", "n=64", "--no-tuned"],
+        expect![[r#"
         exit 2
         --
         error: `--shape` takes what `hx tune` found, so `--no-tuned` leaves nothing to take
 
         For more information, try '--help'.
-    "#]]);
+    "#]],
+    );
 }
 
 /// A launcher that chooses needs a family, and the values of all its dimensions.
