@@ -382,6 +382,9 @@ impl<'a> Hovering<'a> {
         {
             told.push(format!("\n- {text}"));
         }
+        if told.is_empty() {
+            told.extend(elementwise_around(&solved, call));
+        }
         (!told.is_empty()).then(|| format!("\n\n---\n{}", told.concat()))
     }
 
@@ -412,8 +415,28 @@ impl<'a> Hovering<'a> {
         if ty.is_quiet() || matches!(ty, Ty::Unit) {
             return None;
         }
-        Some(Hover { range, text: code(&ty.to_string()), is_binding: false })
+        let solved = match item {
+            Item::Kernel(kernel)
+                if token.parent().is_some_and(|node| node.kind() == SyntaxKind::BINARY_EXPR) =>
+            {
+                Solved::of(self.db, kernel, self.shown)
+            }
+            _ => None,
+        };
+        let operation = solved.and_then(|solved| elementwise_around(&solved, range));
+        let operation = operation.map_or_else(String::new, |text| format!("\n---\n{text}"));
+        Some(Hover { range, text: code(&ty.to_string()) + &operation, is_binding: false })
     }
+}
+
+/// Describes the elementwise operation that computes an expression as a part of it: the innermost one whose text contains the expression.
+fn elementwise_around(solved: &Solved<'_>, expr: TextRange) -> Option<String> {
+    let ops = solved.ops().into_iter().filter(|op| matches!(op.kind, OpKind::Map(_)));
+    let around = ops.filter_map(|op| Some((solved.in_kernel(op.origin)?, op)));
+    let (_, op) =
+        around.filter(|(found, _)| found.contains_range(expr)).min_by_key(|(found, _)| found.len())?;
+    let (what, reason) = describe(solved, op);
+    Some(format!("\n- a part of `{what}`{}", reason.map_or_else(String::new, |r| format!("  \n  {r}"))))
 }
 
 /// Describes the PTX of a function, and what runs it.
