@@ -78,6 +78,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "`load` and `copy` with `l1:` and `l2:`",
                 "let t = load(gx, l1: \"no_allocate\", l2: \"evict_first\");\ncopy(t, gy, l2: \"evict_last\");",
             ),
+            (
+                "`load`, `copy`, `copy_async` and `gemm` with `by:`",
+                "let t = load(gx, by: \"ld.global.v2\");\ncopy(t, gy, by: \"st.global\");",
+            ),
             ("`prefetch`", "prefetch(gx);"),
             (
                 "`copy_async` with `l2:`",

@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(check("fill", &[Some("x"), Some("t")]), "([Some(1), Some(0)], [])");
         assert_eq!(
             check("gemm", &[None, None, None, Some("warps")]),
-            "([Some(0), Some(1), Some(2), Some(3)], [])"
+            "([Some(0), Some(1), Some(2), Some(3), None], [])"
         );
         assert_eq!(check("print", &[None, None, None]), "([Some(0)], [])");
     }
@@ -109,7 +109,7 @@ mod tests {
         );
         assert_eq!(
             check("gemm", &[None, None, None, None]),
-            "([Some(0), Some(1), Some(2), None], [TooMany { arg: 3, found: 4, wanted: 3 }])"
+            "([Some(0), Some(1), Some(2), None, None], [TooMany { arg: 3, found: 4, wanted: 3 }])"
         );
     }
 }

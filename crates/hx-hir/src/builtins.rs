@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn signatures_read_as_declarations() {
         let text = |name| builtin(name, Place::Device).map(Builtin::signature);
-        assert_eq!(text("copy").as_deref(), Some("copy(src, dst, l1: …, l2: …)"));
+        assert_eq!(text("copy").as_deref(), Some("copy(src, dst, l1: …, l2: …, by: …)"));
         assert_eq!(text("max").as_deref(), Some("max(a, b?, axis: …)"));
         assert_eq!(text("block_idx").as_deref(), Some("block_idx"));
         assert_eq!(text("randn"), None);

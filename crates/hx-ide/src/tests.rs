@@ -5,6 +5,7 @@ mod complete;
 mod files;
 mod incremental;
 mod names;
+mod operations;
 mod refactor;
 mod roles;
 mod shapes;

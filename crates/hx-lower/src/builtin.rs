@@ -49,12 +49,12 @@ impl<'db> Lowering<'db> {
             KernelFn::Copy => {
                 let [src, dst] = self.first(call)?;
                 let hints = self.hints(call.slot(2), call.slot(3))?;
-                self.copy(id, src, dst, hints)
+                self.by(call.slot(4), |it| it.copy(id, src, dst, hints))
             }
             KernelFn::CopyAsync => match call.slots[..] {
-                [Some(src), Some(dst), signal, multicast, add, l1, l2] => {
+                [Some(src), Some(dst), signal, multicast, add, l1, l2, by] => {
                     let hints = self.hints_of_copies(l1, l2)?;
-                    self.copy_async(id, src, dst, Named { signal, multicast, add, hints })
+                    self.by(by, |it| it.copy_async(id, src, dst, Named { signal, multicast, add, hints }))
                 }
                 _ => self.not_compiled(call),
             },
@@ -65,7 +65,7 @@ impl<'db> Lowering<'db> {
             KernelFn::Load => {
                 let [view] = self.first(call)?;
                 let hints = self.hints(call.slot(1), call.slot(2))?;
-                self.load(id, view, hints, hint)
+                self.by(call.slot(3), |it| it.load(id, view, hints, hint))
             }
             KernelFn::Rearrange => {
                 let [t, layout] = self.first(call)?;
@@ -85,7 +85,7 @@ impl<'db> Lowering<'db> {
             }
             KernelFn::Gemm | KernelFn::GemmAsync => {
                 let [c, a, b] = self.first(call)?;
-                self.gemm(id, [c, a, b], args, function == KernelFn::GemmAsync)
+                self.by(call.slot(4), |it| it.gemm(id, [c, a, b], args, function == KernelFn::GemmAsync))
             }
             KernelFn::GemmWait => {
                 let [n] = self.first(call)?;

@@ -44,6 +44,8 @@ mod joined;
 mod layouts;
 mod lowered;
 mod lowering;
+mod named;
+mod naming;
 mod narrow;
 mod notes;
 mod ops;
@@ -183,6 +185,7 @@ fn lower_kernel<'db>(
         pipes: Vec::new(),
         turns: Vec::new(),
         counters: Vec::new(),
+        pins: BTreeMap::new(),
         body: Vec::new(),
     });
     if !hx_hir::is_exact(db, kernel) {

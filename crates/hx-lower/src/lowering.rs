@@ -17,6 +17,7 @@ use crate::diagnostics::Diagnostics;
 use crate::error::{ItemPart, Lower, LowerError, Place, Reported};
 use crate::forms::{Forms, Pipelined};
 use crate::grid::Grid;
+use crate::naming::Naming;
 use crate::notes::Notes;
 use crate::origins::{OriginPlace, Origins};
 use crate::output::{Output, param_name};
@@ -117,6 +118,8 @@ pub(crate) struct Lowering<'db> {
     /// The conditions of assertions before this place. A launch in which one fails runs on, so nothing may rely on them for its
     /// safety.
     pub(crate) asserted: Vec<Cond>,
+    /// The instructions that the call being lowered names.
+    pub(crate) naming: Option<Naming>,
 }
 
 impl<'db> Lowering<'db> {
@@ -144,6 +147,7 @@ impl<'db> Lowering<'db> {
             depth: 0,
             last_end: VariableFacts::default(),
             asserted: Vec::new(),
+            naming: None,
         }
     }
 
@@ -221,6 +225,9 @@ impl<'db> Lowering<'db> {
         let origin = self.origin(at);
         self.notes.add_read(&kind, origin);
         let op = Op { id: self.output.next_op(), kind, scope: self.scopes.here(), origin };
+        if let Some(pin) = self.naming.as_mut().and_then(|naming| naming.pin(self.target, &op.kind)) {
+            self.output.pin(op.id, pin);
+        }
         self.output.push(Stmt::Leaf(Leaf::Op(op)));
     }
 

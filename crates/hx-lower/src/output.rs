@@ -1,12 +1,12 @@
 //! The parts of the program that lowering has made so far, and the names and numbers that it has given out.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hx_hir::Name;
 use hx_index::Symbol;
 use hx_tile::{
-    Counter, CounterId, OpId, Origin, Param, ParamId, Pipe, PipeId, Requirement, ScopeId, Stmt, Tensor,
-    TensorId, TileProgram, Turns, TurnsId,
+    Counter, CounterId, InstructionPin, OpId, Origin, Param, ParamId, Pipe, PipeId, Requirement, ScopeId,
+    Stmt, Tensor, TensorId, TileProgram, Turns, TurnsId,
 };
 
 use crate::finish::finish;
@@ -21,6 +21,8 @@ pub(crate) struct Output {
     pipes: Vec<Pipe>,
     turns: Vec<Turns>,
     counters: Vec<Counter>,
+    /// See [`TileProgram::pins`].
+    pins: BTreeMap<OpId, InstructionPin>,
     /// The requirements on a launch that follow from the text.
     requires: Vec<Requirement>,
     /// True once an expression has named the number of multiprocessors.
@@ -65,6 +67,11 @@ impl Output {
     pub(crate) fn next_op(&mut self) -> OpId {
         self.next_op += 1;
         OpId(self.next_op - 1)
+    }
+
+    /// Says which instructions an operation must use.
+    pub(crate) fn pin(&mut self, op: OpId, pin: InstructionPin) {
+        self.pins.insert(op, pin);
     }
 
     /// Makes a symbol for a counter or local integer, distinct from all others.
@@ -217,6 +224,7 @@ impl Output {
             pipes: self.pipes,
             turns: self.turns,
             counters: self.counters,
+            pins: self.pins,
             requires,
             multiprocessors: self.multiprocessors,
             body,

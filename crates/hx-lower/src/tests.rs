@@ -14,6 +14,7 @@ mod invariants;
 mod joined;
 mod locals;
 mod moves;
+mod named;
 mod peel;
 mod programs;
 mod ptx;

@@ -21,6 +21,7 @@ mod costs;
 mod expand;
 mod feature;
 mod inline;
+mod instructions;
 mod limits;
 mod operand;
 mod product;
@@ -44,6 +45,7 @@ pub use feature::Feature;
 pub use inline::{
     Effect, InlineFault, InlineFaultKind, InlineOperand, InlineText, inline_families, inline_text,
 };
+pub use instructions::Instructions;
 pub use limits::{Limits, Residency};
 pub use operand::{Fragment, Operand};
 pub use product::GemmRow;

@@ -63,8 +63,8 @@ pub use passage::Passage;
 pub use pipe::{BARRIER_BYTES, Pipe, stages_held};
 pub use products::{Products, Queue, Touched};
 pub use program::{
-    Control, GridAxis, Leaf, Op, OpKind, Param, Requirement, Role, RoleKind, Stmt, Tensor, TensorKind,
-    TensorParam, TileProgram, Turns,
+    Control, GridAxis, InstructionPin, Leaf, Op, OpKind, Param, Requirement, Role, RoleKind, Stmt, Tensor,
+    TensorKind, TensorParam, TileProgram, Turns,
 };
 pub use rest::Rest;
 pub use rounding::{Rounding, coarse};

@@ -1,6 +1,6 @@
 //! Operations on typed tensors in structured control flow.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
@@ -46,7 +46,18 @@ pub struct TileProgram {
     pub turns: Vec<Turns>,
     /// The counters that blocks draw from, indexed by [`CounterId`](crate::CounterId).
     pub counters: Vec<Counter>,
+    /// The instructions that the source names for operations, with `by`.
+    pub pins: BTreeMap<OpId, InstructionPin>,
     pub body: Vec<Stmt>,
+}
+
+/// The instructions of which an operation must use one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InstructionPin {
+    /// The text of the source.
+    pub text: String,
+    /// The names of the rows.
+    pub rows: BTreeSet<String>,
 }
 
 impl Default for TileProgram {
@@ -69,6 +80,7 @@ impl Default for TileProgram {
             pipes: Vec::new(),
             turns: Vec::new(),
             counters: Vec::new(),
+            pins: BTreeMap::new(),
             body: Vec::new(),
         }
     }
@@ -545,6 +557,16 @@ impl Tensor {
 }
 
 impl OpKind {
+    /// Returns the memories between which the operation moves a tile; `None` if it is no copy.
+    pub fn moved(&self) -> Option<[Space; 2]> {
+        let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. }) =
+            self
+        else {
+            return None;
+        };
+        Some([src.base.space(), dst.base.space()])
+    }
+
     /// Returns the word of the language for the operation.
     pub fn name(&self) -> &'static str {
         self.description().name

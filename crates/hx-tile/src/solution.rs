@@ -110,6 +110,22 @@ impl Choice {
         Some(gemm)
     }
 
+    /// Returns the reason for the instruction of a copy or a product; `None` for other operations.
+    pub fn reason_mut(&mut self) -> Option<&mut Reason> {
+        match self {
+            Choice::Copy(copy) => Some(&mut copy.reason),
+            Choice::Bulk(bulk) => Some(&mut bulk.reason),
+            Choice::Gemm(gemm) => Some(&mut gemm.reason),
+            Choice::Convert(_)
+            | Choice::Map(_)
+            | Choice::Reduce(_)
+            | Choice::Rearrange(_)
+            | Choice::Slice(_)
+            | Choice::Scan(_)
+            | Choice::Prefetch(_) => None,
+        }
+    }
+
     /// Returns the instruction of a copy, by the threads or in bulk, and the reason for it; `None` for other operations.
     pub fn mover(&self) -> Option<(&'static str, &Reason)> {
         match self {

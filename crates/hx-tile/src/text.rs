@@ -154,12 +154,12 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Sync(op) => sync_text(program, op),
         OpKind::Fill { dst, value } => format!("fill({}, {value:?})", name(dst)),
         OpKind::Copy { src, dst } => {
-            let hints = hints_text(src, dst);
+            let hints = hints_text(src, dst) + &pin_text(program, op);
             format!("copy({}, {}{hints})", view_text(program, src), view_text(program, dst))
         }
         OpKind::Gemm { c, a, b, warps, asynchronous: _ } => {
             let pin = |warps| format!(", warps: {}", program.warps_text(*c, warps));
-            let warps = warps.map_or(String::new(), pin);
+            let warps = warps.map_or(String::new(), pin) + &pin_text(program, op);
             let [a, b] = [a, b].map(|operand| view_text(program, &operand.view));
             format!("{}({}, {a}, {b}{warps})", op.kind.name(), name(c))
         }
@@ -173,13 +173,13 @@ fn exact_text(program: &TileProgram, op: &Op) -> String {
             let signal =
                 signal.map_or(String::new(), |pipe| format!(", signal: {}", program.pipe(pipe).name));
             let multicast = multicast.map_or(String::new(), |axis| format!(", multicast: {axis}"));
-            let hints = hints_text(src, dst);
+            let hints = hints_text(src, dst) + &pin_text(program, op);
             let [src, dst] = [src, dst].map(|view| view_text(program, view));
             format!("copy_async({src}, {dst}{signal}{multicast}{hints})")
         }
         OpKind::Store { src, dst, adds } => {
             let add = if *adds { ", add: true" } else { "" };
-            let hints = hints_text(src, dst);
+            let hints = hints_text(src, dst) + &pin_text(program, op);
             format!("copy_async({}, {}{add}{hints})", view_text(program, src), view_text(program, dst))
         }
         OpKind::Prefetch { view } => format!("prefetch({})", view_text(program, view)),
@@ -262,6 +262,10 @@ fn scan_text(
 /// Formats the cache hints of a copy as arguments. Only one of its views is of global memory.
 fn hints_text(src: &View, dst: &View) -> String {
     src.cache.text() + &dst.cache.text()
+}
+
+fn pin_text(program: &TileProgram, op: &Op) -> String {
+    program.pins.get(&op.id).map_or(String::new(), |pin| format!(", by: {:?}", pin.text))
 }
 
 fn sync_text(program: &TileProgram, op: &SyncOp) -> String {

@@ -64,6 +64,10 @@ pub(super) fn failure(
     if let (Some(lowered), FailureKind::NoInstruction) = (lowered, failure.kind) {
         found = found_instructions(places, lowered, failure, warps.is_none(), found);
     }
+    let named = lowered.zip(failure.op).and_then(|(lowered, op)| lowered.program.pins.get(&op));
+    if let Some(pin) = named {
+        found = found.help(format!("without `by: {:?}` the compiler chooses the instruction", pin.text));
+    }
     // If some repairs were verified, do not add advice that nobody has tried.
     if found.fixes.is_empty() {
         let told = found.notes.clone();

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use hx_lower::Lowered;
 use hx_synth::{Rule, Wish, nearest, widest_access};
-use hx_target::{CopyRow, GemmRow, Space, SwizzleMode, Target};
+use hx_target::{CopyRow, GemmRow, Instructions, Space, SwizzleMode, Target};
 use hx_tile::{Choice, CopyChoice, GemmChoice, Op, OpId, OpKind, View, instruction_text};
 
-use super::question::Named;
 use super::{Asked, Subject, joined, quoted};
 use crate::{Db, Instance, solved, tile_program};
 
@@ -85,7 +84,7 @@ pub(crate) fn parameter_of(source: &Lowered, value: i64) -> Option<String> {
 
 impl Asked<'_> {
     /// Answers why operations of the subject do not use the instructions of a name.
-    pub(super) fn instructions(&self, named: &Named, subject: &Subject) -> Vec<String> {
+    pub(super) fn instructions(&self, named: &Instructions, subject: &Subject) -> Vec<String> {
         let target = self.program().target;
         if named.is_empty() {
             return vec![self.elsewhere(&named.text)];
@@ -105,8 +104,8 @@ impl Asked<'_> {
                 quoted(&named.others.iter().take(3).collect::<Vec<_>>())
             )];
         }
-        let ends = self.ends_of(&moving);
-        let groups = self.groups(subject, |op| moved(op).is_some_and(|own| ends.contains(&own)));
+        let ends = named.ends(target.rows());
+        let groups = self.groups(subject, |op| op.kind.moved().is_some_and(|own| ends.contains(&own)));
         let others = self.not_moved(&format!("`{}`", named.text), &ends, subject);
         let number = groups.len() + others.len();
         if number == 0 {
@@ -141,16 +140,8 @@ impl Asked<'_> {
         format!("{target} has no `{text}`; {} {have} it", quoted(&others))
     }
 
-    /// Returns the memories between which instructions move elements.
-    fn ends_of(&self, rows: &BTreeSet<String>) -> BTreeSet<[Space; 2]> {
-        let catalogue = self.program().target.rows();
-        let copies = catalogue.copies.iter().filter(|row| rows.contains(&row.name));
-        let bulks = catalogue.bulks.iter().filter(|row| rows.contains(&row.name));
-        copies.map(|row| [row.from, row.to]).chain(bulks.map(|row| [row.from, row.to])).collect()
-    }
-
     /// Answers about a product: the rules against the instructions, or the estimate with them.
-    fn of_product(&self, named: &Named, ops: &[&Op]) -> Vec<String> {
+    fn of_product(&self, named: &Instructions, ops: &[&Op]) -> Vec<String> {
         let mut lines = vec![self.head(ops)];
         let Some(op) = ops.first() else { return lines };
         let Some(chosen) = self.choice(op.id).and_then(Choice::gemm) else { return lines };
@@ -318,7 +309,7 @@ impl Asked<'_> {
         if let Some((_, why)) = allowed.filter(|(allowed, _)| *allowed < i64::from(bytes)) {
             return vec![format!("  not {bytes} B: {why}")];
         }
-        let own = moved(op);
+        let own = op.kind.moved();
         let fits =
             |row: &&CopyRow| row.atomic.is_none() && row.access == bytes && own == Some([row.from, row.to]);
         let rows = self.program().target.rows().copies.iter().filter(fits);
@@ -329,16 +320,6 @@ impl Asked<'_> {
         let wish = Wish::of_rows(ops.iter().map(|op| op.id), &rows);
         self.outcome(&format!("{bytes} B"), self.wishing(&wish))
     }
-}
-
-/// Returns the memories between which an operation moves a tile; `None` if it is no copy.
-fn moved(op: &Op) -> Option<[Space; 2]> {
-    let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst, .. } | OpKind::Store { src, dst, .. }) =
-        &op.kind
-    else {
-        return None;
-    };
-    Some([src.base.space(), dst.base.space()])
 }
 
 fn is_shared(view: &View) -> bool {

@@ -1,10 +1,8 @@
 //! Reads questions, in the words of this compiler and in those of CUTLASS.
 
-use std::collections::BTreeSet;
-
 use hx_layout::{ComposedLayout, Swizzle};
 use hx_lower::CtValue;
-use hx_target::{Catalogue, Space, SwizzleMode, Target};
+use hx_target::{Instructions, SwizzleMode, Target};
 use hx_tile::{Choice, Op, OpKind, layout_text};
 
 use super::{Asked, quoted};
@@ -13,7 +11,7 @@ use super::{Asked, quoted};
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Question {
     /// An instruction, by its name or the beginning of it.
-    Rows(Named),
+    Rows(Instructions),
     /// Bytes of an access.
     Width(u32),
     Layout(ComposedLayout),
@@ -38,79 +36,6 @@ pub(super) enum Wanted {
     Mode(SwizzleMode),
     /// A permutation of the offsets of elements.
     Elements(Swizzle),
-}
-
-/// The instructions of a target that a text names.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Named {
-    /// The text of the question.
-    pub(super) text: String,
-    pub(super) products: BTreeSet<String>,
-    pub(super) copies: BTreeSet<String>,
-    pub(super) bulks: BTreeSet<String>,
-    /// Instructions that the layouts determine: conversions, exchanges between lanes, barriers.
-    pub(super) others: BTreeSet<String>,
-}
-
-impl Named {
-    fn in_catalogue(text: &str, rows: &Catalogue) -> Named {
-        let by_name = |name: &str, _: &str| begins(name, text);
-        let found = Named::by(text, rows, &by_name);
-        if !found.is_empty() {
-            return found;
-        }
-        // Users of CUDA know the names of PTX.
-        Named::by(text, rows, &|_, ptx| begins(ptx, text))
-    }
-
-    fn by(text: &str, rows: &Catalogue, is_meant: &dyn Fn(&str, &str) -> bool) -> Named {
-        let mut named = Named { text: text.to_owned(), ..Named::default() };
-        let ptx_of = |ptx: &str| ptx.trim_start_matches(['{', ' ']).to_owned();
-        named.products.extend(
-            rows.gemms
-                .iter()
-                .filter(|row| is_meant(&row.name, &ptx_of(&row.ptx)))
-                .map(|row| row.name.clone()),
-        );
-        // Atomic instructions follow from the operation.
-        let copies = rows.copies.iter().filter(|row| row.atomic.is_none());
-        named
-            .copies
-            .extend(copies.filter(|row| is_meant(&row.name, &ptx_of(&row.ptx))).map(|row| row.name.clone()));
-        named.bulks.extend(
-            rows.bulks
-                .iter()
-                .filter(|row| is_meant(&row.name, &ptx_of(&row.ptx)))
-                .map(|row| row.name.clone()),
-        );
-        let converts = rows.converts.iter().map(|row| (&row.name, &row.ptx));
-        let exchanges = rows.exchanges.iter().map(|row| (&row.name, &row.ptx));
-        let syncs = rows.syncs.iter().map(|row| (&row.name, &row.ptx));
-        let others = converts.chain(exchanges).chain(syncs);
-        named
-            .others
-            .extend(others.filter(|(name, ptx)| is_meant(name, &ptx_of(ptx))).map(|(name, _)| name.clone()));
-        named
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.products.is_empty() && self.copies.is_empty() && self.bulks.is_empty() && self.others.is_empty()
-    }
-
-    /// Returns the names of all instructions that move elements.
-    pub(super) fn moving(&self) -> BTreeSet<String> {
-        self.copies.union(&self.bulks).cloned().collect()
-    }
-}
-
-/// Reports whether a name begins with a text, whatever their case, and the text ends with a word of the name.
-fn begins(name: &str, text: &str) -> bool {
-    let (name, text) = (name.to_lowercase(), text.to_lowercase());
-    let rest = name.strip_prefix(&text);
-    !text.is_empty()
-        && rest.is_some_and(|rest| {
-            rest.is_empty() || text.ends_with('.') || !rest.starts_with(char::is_alphanumeric)
-        })
 }
 
 /// The most warps along one axis that a question may name.
@@ -141,9 +66,9 @@ pub(super) fn parse(text: &str, asked: &Asked<'_>) -> Option<Question> {
     if let Some(bytes) = width(&lower) {
         return Some(Question::Width(bytes));
     }
-    let named = Named::in_catalogue(text, asked.program().target.rows());
+    let named = Instructions::named(text, asked.program().target.rows());
     let elsewhere =
-        || Target::all().iter().any(|target| !Named::in_catalogue(text, target.rows()).is_empty());
+        || Target::all().iter().any(|target| !Instructions::named(text, target.rows()).is_empty());
     (!named.is_empty() || elsewhere()).then_some(Question::Rows(named))
 }
 
@@ -290,7 +215,7 @@ pub(super) fn kinds(text: &str, asked: &Asked<'_>) -> String {
     {
         lines.push(format!("  {:<19}{} --not \"{}\"", "a layout", program.tensor(id).name, held.layout));
     }
-    let near = nearest(text, rows);
+    let near = hx_base::nearest(text, Instructions::names(rows));
     let hint = near.map_or_else(String::new, |name| format!("; perhaps {} is meant", quoted(&[name])));
     format!("`{text}` names nothing that a solution decides{hint}; questions are about\n{}", lines.join("\n"))
 }
@@ -326,14 +251,4 @@ fn instructions_of(asked: &Asked<'_>) -> Vec<String> {
         names.extend(rows.copies.iter().find(is_other).map(|row| row.name.clone()));
     }
     names
-}
-
-/// Returns the name of an instruction that differs little from a text.
-fn nearest(text: &str, rows: &Catalogue) -> Option<String> {
-    let copies = rows.copies.iter().filter(|row| row.memory_space() != Space::Register).map(|row| &row.name);
-    let names =
-        copies.chain(rows.bulks.iter().map(|row| &row.name)).chain(rows.gemms.iter().map(|row| &row.name));
-    let names: Vec<&str> =
-        names.flat_map(|name| [name.as_str(), name.split('.').next().unwrap_or(name)]).collect();
-    hx_base::nearest(text, names).map(str::to_owned)
 }

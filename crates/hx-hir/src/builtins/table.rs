@@ -51,15 +51,15 @@ super::families! {
         Scatter: "scatter", PICKED,
             "As `gather`, to write: for `copy` and atomic accesses. Elements outside of `t` are dropped.";
         // Data movement and conversion.
-        Copy: "copy", [required("src"), required("dst"), named("l1"), named("l2")],
-            "Moves a tile between any two memories. `l1:` and `l2:` are hints for the caches of global memory.";
+        Copy: "copy", [required("src"), required("dst"), named("l1"), named("l2"), named("by")],
+            "Moves a tile between any two memories. `l1:` and `l2:` are hints for the caches of global memory; `by:` names the instruction.";
         CopyAsync: "copy_async",
-            [required("src"), required("dst"), named("signal"), named("multicast"), named("add"), named("l1"), named("l2")],
-            "Moves a tile without waiting for it; with `add: true` a store adds the tile to memory, element by element. `l2:` is a hint for the cache of global memory; there is none for L1, which these copies go past.";
+            [required("src"), required("dst"), named("signal"), named("multicast"), named("add"), named("l1"), named("l2"), named("by")],
+            "Moves a tile without waiting for it; with `add: true` a store adds the tile to memory, element by element. `l2:` is a hint for the cache of global memory; there is none for L1, which these copies go past. `by:` names the instruction.";
         Prefetch: "prefetch", [required("view")],
             "Fetches the lines of a tile of global memory into L2 and waits for nothing; what loads it later finds it there.";
-        Load: "load", [required("view"), named("l1"), named("l2")],
-            "A new register tensor with the elements of the view. `l1:` and `l2:` are hints for the caches of global memory.";
+        Load: "load", [required("view"), named("l1"), named("l2"), named("by")],
+            "A new register tensor with the elements of the view. `l1:` and `l2:` are hints for the caches of global memory; `by:` names the instruction.";
         Rearrange: "rearrange", [required("t"), required("layout")],
             "Redistributes a register tensor across threads.";
         Fill: "fill", [required("t"), required("x")], "Writes one number to every element.";
@@ -67,9 +67,9 @@ super::families! {
             "The logical coordinate of each element along an axis.";
         Scalar: "scalar", [required("t")], "The only element of a tensor, the same for all threads.";
         // Matrix product.
-        Gemm: "gemm", [required("c"), required("a"), required("b"), named("warps")],
-            "`c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return.";
-        GemmAsync: "gemm_async", [required("c"), required("a"), required("b"), named("warps")],
+        Gemm: "gemm", [required("c"), required("a"), required("b"), named("warps"), named("by")],
+            "`c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return. `by:` names the instruction.";
+        GemmAsync: "gemm_async", [required("c"), required("a"), required("b"), named("warps"), named("by")],
             "A matrix product that `gemm_wait` completes.";
         GemmWait: "gemm_wait", [required("n")], "Waits until at most `n` matrix products are in flight.";
         // Synchronization.

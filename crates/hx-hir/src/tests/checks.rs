@@ -18,7 +18,7 @@ fn arguments_of_primitives() {
             error[HX0201]: expected 2, found 3 arguments
               copy(a, c, r);
                          ^ `copy` takes 2 arguments
-              note: `copy(src, dst, l1: …, l2: …)`
+              note: `copy(src, dst, l1: …, l2: …, by: …)`
             error[HX0222]: `fill` lacks the argument `x`
               fill(r);
               ^^^^^^^
@@ -32,7 +32,7 @@ fn arguments_of_primitives() {
                               ^^^
               copy(a, dst: c, dst: c);
                       --- given here first
-              note: `copy(src, dst, l1: …, l2: …)`
+              note: `copy(src, dst, l1: …, l2: …, by: …)`
         "#]],
     );
 }
@@ -328,7 +328,7 @@ fn gemm_wants_its_shapes() {
             error[HX0222]: `gemm` lacks the argument `b`
               gemm(x, z);
               ^^^^^^^^^^
-              note: `gemm(c, a, b, warps: …)`
+              note: `gemm(c, a, b, warps: …, by: …)`
             error[HX0204]: expected `f16`, found elements of type `bf16`
               gemm(z, x, cast(y.T, bf16));
                          ^^^^^^^^^^^^^^^ this is `bf16`

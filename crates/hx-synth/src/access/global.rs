@@ -226,7 +226,9 @@ pub(crate) fn best(
             continue;
         }
         let bytes = row.access;
-        let why = if bytes >= 16 {
+        let why = if program.pins.contains_key(&transfer.op.id) {
+            format!("{bytes} B an access")
+        } else if bytes >= 16 {
             "the widest access".to_string()
         } else if held < aligned.elements {
             format!(

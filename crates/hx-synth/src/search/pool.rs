@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_target::{CopyRow, Target};
-use hx_tile::{OpId, Route};
+use hx_tile::{OpId, Route, TileProgram};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::access::Access;
@@ -86,13 +86,17 @@ pub(crate) type Tilings = Rc<[Rc<Tiling>]>;
 type Projection = (LayoutKey, Vec<usize>, bool);
 
 impl Pool {
-    pub(crate) fn new(target: Target) -> Pool {
-        Pool { target, ..Pool::default() }
+    /// Returns the pool of a run that takes the instructions that the program names.
+    pub(crate) fn new(program: &TileProgram) -> Pool {
+        Pool::wishing(program, Wish::default())
     }
 
-    /// Returns the pool of a run that must take an alternative.
-    pub(crate) fn wishing(target: Target, wish: Wish) -> Pool {
-        Pool { wish, ..Pool::new(target) }
+    /// Returns the pool of a run that must take an alternative, also to the instructions that the program names.
+    pub(crate) fn wishing(program: &TileProgram, mut wish: Wish) -> Pool {
+        for (op, pin) in &program.pins {
+            wish.rows.entry(*op).or_insert_with(|| pin.rows.clone());
+        }
+        Pool { target: program.target, wish, ..Pool::default() }
     }
 
     pub(crate) fn target(&self) -> Target {

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hx_tile::{Demand, Op, OpId, OpKind, Solution, TileProgram};
+use hx_tile::{Choice, Demand, Op, OpId, OpKind, Solution, TileProgram};
 
 use crate::checks::size::Together;
 use crate::checks::{convertible, crossing, pipes, size};
@@ -91,12 +91,12 @@ struct Routed {
 
 impl<'r> Run<'r> {
     fn new(program: &'r TileProgram, means: Means, cancelled: &'r dyn Fn() -> bool) -> Run<'r> {
-        Run { program, means, cancelled, pool: Pool::new(program.target), branches: Cell::new(0) }
+        Run { program, means, cancelled, pool: Pool::new(program), branches: Cell::new(0) }
     }
 
     /// Returns the run that must take an alternative.
     fn wishing(self, wish: Wish) -> Run<'r> {
-        Run { pool: Pool::wishing(self.program.target, wish), ..self }
+        Run { pool: Pool::wishing(self.program, wish), ..self }
     }
 
     /// Returns the cheapest solution over all routes, the first of equally cheap ones. A route whose cycles cannot fall below those
@@ -204,7 +204,7 @@ pub fn demands(program: &TileProgram, cancelled: &dyn Fn() -> bool) -> Vec<Deman
     if check(program).is_err() {
         return System::of(program, &BTreeSet::new()).demands();
     }
-    let pool = Pool::new(program.target);
+    let pool = Pool::new(program);
     let solver = Solver::new(program, &pool, cancelled);
     match solver.attempt(&[], &BTreeSet::new(), f64::INFINITY) {
         Ok((draft, _)) => draft.solution.constraints,
@@ -244,7 +244,12 @@ impl Draft {
         let resident_blocks = resident::blocks(&program, &self.solution);
         // The costs depend on the registers of roles.
         let role_registers = roles::role_registers_with(&program, &self.solution.choices);
-        let solution = Solution { resident_blocks, role_registers, ..self.solution };
+        let mut solution = Solution { resident_blocks, role_registers, ..self.solution };
+        for (op, pin) in &program.pins {
+            if let Some(reason) = solution.choices.get_mut(op).and_then(Choice::reason_mut) {
+                reason.text = format!("the text names `{}`; {}", pin.text, reason.text);
+            }
+        }
         let costs = estimate::costs(&program, &solution);
         let edits = Edits { cuts: route.cuts.clone(), loads: route.loads.clone(), ..self.edits };
         Solved { program: Arc::new(program), solution: Solution { costs, ..solution }, edits }

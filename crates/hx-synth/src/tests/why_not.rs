@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use expect_test::expect;
 use hx_dtype::DType;
 use hx_target::{GemmRow, SwizzleMode};
-use hx_tile::{Choice, OpKind, TileProgram};
+use hx_tile::{Choice, InstructionPin, OpKind, TileProgram};
 
 use super::descriptors::{SA, Tiles, tiles};
 use crate::{Failure, Solved, Wish, nearest, solve, solve_wishing};
@@ -96,4 +96,29 @@ fn a_wish_that_fails_says_why() {
         no swizzle of the shared tensor `sa` serves all of its accesses
         `swizzle<2, 0, 3>` of `sa` is asked for
         this access by `wgmma.m64n256k16.f32.bf16` demands the 128 B swizzle or the 64 B swizzle or the 32 B swizzle or no swizzle"#]].assert_eq(&format!("{}\n{}", failure.message, parts.join("\n")));
+}
+
+/// A program whose operations name the instructions that its solution has has the same solution.
+#[test]
+fn pins_of_the_chosen_instructions_change_nothing() {
+    let program = tiles(&Tiles::default());
+    let free = solve(&program, &|| false).expect("a solution");
+    let mut pinned = program.clone();
+    for (op, _) in program.ops(1.0) {
+        let row = match free.solution.choices.get(&op.id) {
+            Some(Choice::Gemm(gemm)) => gemm.row.name(),
+            Some(choice) => match choice.mover() {
+                Some((row, _)) => row,
+                None => continue,
+            },
+            None => continue,
+        };
+        let rows = BTreeSet::from([row.to_owned()]);
+        pinned.pins.insert(op.id, InstructionPin { text: row.to_owned(), rows });
+    }
+    assert!(pinned.pins.len() > 3, "{:?}", pinned.pins);
+    let found = solve(&pinned, &|| false).expect("a solution");
+    assert_eq!(found.solution.cost, free.solution.cost);
+    assert_eq!(found.solution.registers, free.solution.registers);
+    assert_eq!(found.solution.shared, free.solution.shared);
 }
