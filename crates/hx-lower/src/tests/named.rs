@@ -61,8 +61,8 @@ copy(load(s, by: 7), s);",
               copy_async(a, s, by: "mma");
                                    ^^^^^
             error[HX0218]: `bar.sync` neither copies nor multiplies: its places follow from the text and the layouts
-              copy(load(s, by: "nothing at all"), s, by: "bar.sync");
-                                                         ^^^^^^^^^^
+              copy(load(s), s, by: "bar.sync");
+                                   ^^^^^^^^^^
               help: `hx layout why` shows the names of the instructions that a kernel has
             error[HX0203]: expected a string, found an integer
               copy(load(s, by: 7), s);
