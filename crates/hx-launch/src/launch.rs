@@ -66,7 +66,7 @@ use family::{Adapt, Closed};
 pub use family::{Choice, Considered, Fit, clear_choices, shown_member};
 pub use form::{Given, LaunchForm, Read};
 use instance::Errors;
-pub use instance::grid_label;
+pub use instance::{InstanceText, grid_label};
 pub use levels::Levels;
 pub use plans::{Found, Plans};
 pub use race::{Launch, Racetrack, bound};

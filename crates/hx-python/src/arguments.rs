@@ -3,7 +3,7 @@
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_host::HostError;
-use hx_launch::Region;
+use hx_launch::{Given, Region};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
@@ -130,21 +130,33 @@ impl Argument<'_> {
         }
     }
 
-    /// Appends to `key` everything that a prepared launch depends on: kind, element type, shape, strides, alignment, integers.
-    /// Addresses and the values of floats are left out, because a launch fills them in.
+    /// Appends to `key` everything that the form of a launch depends on: kind, element type, rank, and on a device the alignment. Shapes,
+    /// strides and numbers are those of [`Argument::given`]; a launch fills in addresses.
     pub(crate) fn identify(&self, key: &mut Vec<u64>) {
         let (kind, memory) = match self {
-            Argument::Device { device, memory } => (1 + (u64::from(*device) << 8), memory),
+            Argument::Device { device, memory } => {
+                ((1 + (u64::from(*device) << 8)) | (u64::from(memory.align()) << 40), memory)
+            }
+            // The simulator has no alignments of its own.
             Argument::Host { memory, .. } => (2, memory),
             Argument::Fake => return key.push(3),
-            Argument::Int(value) => return key.extend([4, *value as u64]),
+            Argument::Int(_) => return key.push(4),
             Argument::Float(_) => return key.push(5),
-            Argument::Bool(value) => return key.extend([6, u64::from(*value)]),
+            Argument::Bool(_) => return key.push(6),
         };
-        let count = memory.shape.count as u64;
-        key.push(kind | (memory.dtype as u64) << 32 | u64::from(memory.align()) << 40 | count << 48);
-        key.extend(memory.shape.as_slice().iter().map(|extent| *extent as u64));
-        key.extend(memory.strides.as_slice().iter().map(|stride| *stride as u64));
+        key.push(kind | (memory.dtype as u64) << 32 | (memory.shape.count as u64) << 48);
+    }
+
+    /// Returns the numbers of the argument.
+    pub(crate) fn given(&self) -> Given<'_> {
+        match self {
+            Argument::Device { memory, .. } | Argument::Host { memory, .. } => {
+                Given::Tensor { shape: memory.shape.as_slice(), strides: memory.strides.as_slice() }
+            }
+            Argument::Int(value) => Given::Number(*value),
+            Argument::Bool(value) => Given::Number(i64::from(*value)),
+            Argument::Fake | Argument::Float(_) => Given::Other,
+        }
     }
 }
 

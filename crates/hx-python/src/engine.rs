@@ -1,5 +1,6 @@
 //! The engine of a process, for the package's own files: it loads texts and hands out kernels.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -138,6 +139,11 @@ impl Engine {
                 std.map(name).collect()
             })
         })
+    }
+
+    /// Returns the counts of what this process has done.
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        self.0.counters.all().into_iter().collect()
     }
 
     /// Returns a kernel of a file.

@@ -1,7 +1,8 @@
 //! Kernels as Python objects.
 //!
-//! A call reads its arguments into a key. The first call with a key binds the arguments, solves, compiles and loads; a later one only
-//! fills addresses and floats into the prepared parameters.
+//! A call reads its arguments into a key and numbers. The first call with a key and facts of the numbers binds the arguments, solves,
+//! compiles and loads. A later one with other numbers computes the grid and the parameters from them, and one with the same shapes only fills
+//! addresses and numbers into the prepared parameters.
 
 mod call;
 mod facts;
@@ -13,17 +14,16 @@ use std::sync::{Arc, Mutex};
 use hx_hir::{Item, ItemKey, Name, item_named, kernel_signature, signature_source_map};
 use hx_host::device::Device as _;
 use hx_inspect::{EmitKind, Overrides, Solved, parse_override};
-use hx_launch::Launcher;
+use hx_launch::{Launcher, Plans};
 use hx_workspace::Database;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use rustc_hash::FxHashMap;
 
 use crate::arguments::parse;
 use crate::errors::{Class, Problem, raised};
 use crate::lock::lock;
-use crate::plan::Plan;
 use crate::shared::Shared;
+use crate::state::State;
 
 /// A kernel of a file.
 ///
@@ -39,16 +39,7 @@ pub(crate) struct Kernel {
     name: String,
     /// The compile-time arguments that `specialize` fixed, as they are written in hx.
     fixed: Vec<(String, String)>,
-    state: Mutex<State>,
-}
-
-/// Facts about the current text of a kernel, and the launches that were prepared from it.
-#[derive(Debug, Default)]
-struct State {
-    generation: u64,
-    /// The names of the run-time parameters.
-    params: Arc<[String]>,
-    plans: FxHashMap<Box<[u64]>, Arc<Plan>>,
+    state: Arc<Mutex<State>>,
 }
 
 impl Kernel {
@@ -57,24 +48,33 @@ impl Kernel {
     /// # Errors
     /// If the file has no kernel of this name.
     pub(crate) fn new(py: Python<'_>, shared: Arc<Shared>, path: &str, name: &str) -> PyResult<Kernel> {
+        let state = shared.state(path, name, &[]);
         let (path, name) = (path.to_owned(), name.to_owned());
-        let kernel = Kernel { shared, path, name, fixed: Vec::new(), state: Mutex::default() };
+        let kernel = Kernel { shared, path, name, fixed: Vec::new(), state };
         kernel.refresh(py)?;
         Ok(kernel)
     }
 
-    /// Forgets the plans for the earlier text of the kernel, and reads the parameters of the current text.
+    /// Reads the parameters of the current text, and forgets the plans if something that they depend on has changed.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
         let generation = self.shared.generation();
-        let params = py.detach(|| {
+        if lock(&self.state).generation == generation {
+            return Ok(());
+        }
+        let read = py.detach(|| {
             self.with_kernel(|db, key| {
                 let kernel = kernel_of(db, key)?;
                 let params = &kernel_signature(db, kernel).params;
-                Ok(params.iter().map(|param| param.name.to_string()).collect::<Arc<[String]>>())
+                let params = params.iter().map(|param| param.name.to_string()).collect::<Arc<[String]>>();
+                Ok((params, self.shared.identity(db, key.file)))
             })
         });
-        let params = raised(py, params)?;
-        *lock(&self.state) = State { generation, params, plans: FxHashMap::default() };
+        let (params, identity) = raised(py, read)?;
+        let mut state = lock(&self.state);
+        if state.identity != identity {
+            state.plans = Plans::default();
+        }
+        (state.generation, state.identity, state.params) = (generation, identity, params);
         Ok(())
     }
 
@@ -235,10 +235,9 @@ impl Kernel {
             fixed.retain(|(other, _)| *other != name);
             fixed.push((name, value));
         }
-        let params = Arc::clone(&lock(&self.state).params);
-        let state = State { generation: 0, params, plans: FxHashMap::default() };
+        let state = self.shared.state(&self.path, &self.name, &fixed);
         let (shared, path, name) = (Arc::clone(&self.shared), self.path.clone(), self.name.clone());
-        Ok(Kernel { shared, path, name, fixed, state: Mutex::new(state) })
+        Ok(Kernel { shared, path, name, fixed, state })
     }
 
     /// Returns the text of a stage: `tile`, `constraints`, `layouts`, `thread`, `cuda`, `ptx` or `sass`.

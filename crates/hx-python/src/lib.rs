@@ -10,8 +10,10 @@
 //! Start at [`kernel::Kernel`]; [`shared::Shared`] owns the database and the devices.
 
 mod arguments;
+mod counters;
 mod engine;
 mod errors;
+mod events;
 mod exchange;
 mod gpu;
 mod kernel;
@@ -19,6 +21,7 @@ mod lock;
 mod plan;
 mod shared;
 mod simulator;
+mod state;
 mod torch;
 
 use pyo3::prelude::*;

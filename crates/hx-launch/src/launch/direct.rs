@@ -19,8 +19,9 @@ use super::bind::{Header, Prepared, bind};
 use super::cuda::{arguments, cuda_text, grid_of};
 use super::family::Closed;
 use super::form::{LaunchForm, Numbers, Read};
+use super::instance::InstanceText;
 use super::recipe::{DirectParam, Recipe, Values};
-use super::{BoundParam, Choice, Chosen, Launcher, find_kernel, instance, internal, stopped_at, written};
+use super::{BoundParam, Choice, Chosen, Launcher, find_kernel, internal, stopped_at, written};
 use crate::machine::Machine;
 
 /// A launch whose arguments are checked and whose instance is chosen, without code.
@@ -28,8 +29,8 @@ use crate::machine::Machine;
 pub struct PreparedLaunch {
     /// Name of the kernel in its text.
     pub kernel: String,
-    /// The kernel that runs, with its compile-time arguments and facts: `path::kernel<BM = 64, T = f16> k % 8`.
-    pub instance: String,
+    /// The kernel that runs, with its compile-time arguments and facts.
+    pub instance: InstanceText,
     /// How the launches of this form read their numbers, and what this one has read.
     pub form: LaunchForm,
     pub read: Read,
@@ -119,7 +120,7 @@ impl<'a> Launcher<'a> {
         }
         Ok(PreparedLaunch {
             kernel: request.kernel.name.to_string(),
-            instance: instance::shown(db, *checked),
+            instance: InstanceText::of(db, *checked),
             form,
             read,
             recipe,

@@ -276,8 +276,8 @@ impl Numbers {
 
     pub(super) fn given(&self) -> Vec<Given<'_>> {
         let given = |number| match number {
-            &Number::Tensor(ref shape, ref strides) => Given::Tensor { shape, strides },
-            &Number::Whole(value) => Given::Number(value),
+            Number::Tensor(shape, strides) => Given::Tensor { shape, strides },
+            Number::Whole(value) => Given::Number(*value),
             Number::Other => Given::Other,
         };
         self.0.iter().map(given).collect()

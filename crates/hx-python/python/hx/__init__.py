@@ -49,14 +49,17 @@ from ._errors import (
     LaunchError,
     MissingError,
 )
+from ._events import Compile, Counters, counters, on_compile
 from ._hx import Kernel, __version__
 from ._modules import Module, Parameter, compile, devices, load, std
 from ._arrays import View, pack, unpack, view
 
 __all__ = [
     "AssertionFailed",
+    "Compile",
     "CompileError",
     "ContextLost",
+    "Counters",
     "DType",
     "DeviceError",
     "Error",
@@ -72,6 +75,7 @@ __all__ = [
     "bf16",
     "bool_",
     "compile",
+    "counters",
     "devices",
     "f16",
     "f32",
@@ -88,6 +92,7 @@ __all__ = [
     "i64",
     "i8",
     "load",
+    "on_compile",
     "pack",
     "std",
     "tf32",

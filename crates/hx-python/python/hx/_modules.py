@@ -15,7 +15,8 @@ from ._hx import Engine, Kernel
 
 _engine: Engine | None = None
 _opening = threading.Lock()
-_texts = 0
+#: The names of the texts that were compiled without one.
+_texts: dict[str, str] = {}
 
 
 def command() -> str:
@@ -164,11 +165,14 @@ def load(path: str | os.PathLike[str]) -> Module:
 
 
 def compile(text: str, name: str | None = None) -> Module:
-    """Loads kernels from a text. `name` is the name of the file in diagnostics; a later text of that name takes its place."""
-    global _texts
+    """Loads kernels from a text. `name` is the name of the file in diagnostics; a later text of that name takes its place.
+
+    The same text without a name is the same module again, with all that its kernels have prepared.
+    """
     if name is None:
-        _texts += 1
-        name = f"<text {_texts}>.hx"
+        with _opening:
+            # A text that was compiled before keeps its kernels and their plans.
+            name = _texts.setdefault(text, f"<text {len(_texts) + 1}>.hx")
     return Module(engine().text(name, text), os.path.splitext(os.path.basename(name))[0])
 
 

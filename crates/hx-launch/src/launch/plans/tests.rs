@@ -101,20 +101,20 @@ fn told(text: &str, calls: &str) -> String {
         let prepared = launcher.prepared(&request, &align);
         let told = match (plans.find(&key, &given), prepared) {
             (Found::Ready(known), Ok(prepared)) => {
-                assert_eq!(*known, (prepared.instance, prepared.values), "{line}");
+                assert_eq!(*known, (prepared.instance.to_string(), prepared.values), "{line}");
                 "ready".to_owned()
             }
             (Found::Plan(plan, values), Ok(prepared)) => {
-                assert_eq!((&*plan, &values), (&prepared.instance, &prepared.values), "{line}");
+                assert_eq!((&*plan, &values), (&prepared.instance.to_string(), &prepared.values), "{line}");
                 let told = format!("plan: {}", shown(&values));
-                plans.keep(&key, &given, Arc::new((prepared.instance, values)));
+                plans.keep(&key, &given, Arc::new((prepared.instance.to_string(), values)));
                 told
             }
             (Found::Nothing, Ok(prepared)) => {
                 let told = format!("made: {}", shown(&prepared.values));
-                let plan = Arc::new(prepared.instance.clone());
+                let plan = Arc::new(prepared.instance.to_string());
                 plans.insert(&key, (prepared.form, &prepared.read, prepared.recipe), plan);
-                plans.keep(&key, &given, Arc::new((prepared.instance, prepared.values)));
+                plans.keep(&key, &given, Arc::new((prepared.instance.to_string(), prepared.values)));
                 told
             }
             (Found::Nothing, Err(error)) => format!("refused: {}", reason(error)),
