@@ -61,7 +61,7 @@ use crate::reporting::Reporting;
 use code::Launched;
 use cuda::cuda_text;
 pub use data::DATA_TEXT;
-pub use direct::{DirectLaunch, PreparedLaunch};
+pub use direct::{ChosenInstance, DirectLaunch, PreparedLaunch};
 use family::{Adapt, Closed};
 pub use family::{Choice, Considered, Fit, clear_choices, shown_member};
 pub use form::{Given, LaunchForm, Read};

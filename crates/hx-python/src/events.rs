@@ -32,3 +32,11 @@ pub(crate) fn planned(
     }
     Ok(())
 }
+
+/// Reports the first launch of a kernel on the simulator with tensors that could be on a GPU.
+///
+/// # Errors
+/// The warning, if the program makes warnings exceptions.
+pub(crate) fn simulated(py: Python<'_>, kernel: &str) -> PyResult<()> {
+    py.import("hx._events")?.call_method1("simulated", (kernel,)).map(drop)
+}

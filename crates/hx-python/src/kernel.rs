@@ -6,6 +6,7 @@
 
 mod call;
 mod facts;
+pub(crate) mod instance;
 pub(crate) mod order;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use hx_workspace::Database;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use self::instance::KernelInstance;
 use crate::arguments::parse;
 use crate::errors::{Class, Problem, raised};
 use crate::lock::lock;
@@ -242,11 +244,7 @@ impl Kernel {
 
     /// Returns the text of a stage: `tile`, `constraints`, `layouts`, `thread`, `cuda`, `ptx` or `sass`.
     fn emit(&self, py: Python<'_>, stage: &str) -> PyResult<String> {
-        let kind = EmitKind::parse(stage).ok_or_else(|| {
-            let known = EmitKind::NAMES.join(", ");
-            let text = format!("found the stage `{stage}`, expected one of {known}");
-            Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text).raise(py)
-        })?;
+        let kind = instance::stage(py, stage)?;
         self.stage(py, kind)
     }
 
@@ -280,13 +278,7 @@ impl Kernel {
             let kernel = kernel_of(db, &self.key(db)?)?;
             let solved = Solved::new(db, kernel, &self.overrides(&[])?, &self.shared.setup);
             let solved = solved.map_err(|error| Problem::emit(db, &self.name, error))?;
-            if let Some(text) = tensor.and_then(|name| solved.order(name)) {
-                return Ok(text);
-            }
-            let tensors = solved.tensors(tensor);
-            let tensors =
-                tensors.map_err(|text| Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text))?;
-            Ok(if tensor.is_some() { solved.why(&tensors, None) } else { solved.why_all(0) })
+            instance::explained(&solved, tensor)
         })?;
         raised(py, text)
     }
@@ -373,6 +365,23 @@ impl Kernel {
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let Some(call) = self.read(py, args, kwargs)? else { return Ok(Vec::new()) };
         self.considered(py, &call)?.iter().map(|member| facts::member_dict(py, member)).collect()
+    }
+
+    /// Returns the instance that a launch with these arguments takes, which does not happen: its code, its layouts and its registers.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn instance(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<KernelInstance> {
+        match self.read(py, args, kwargs)? {
+            Some(call) => self.instance_of(py, &call),
+            None => {
+                let text = "found a tensor without elements, expected the tensors of a launch";
+                Err(Problem::new(Class::Launch, &hx_base::codes::LAUNCH_MEMORY, text).raise(py))
+            }
+        }
     }
 
     #[pyo3(signature = (*args, **kwargs))]

@@ -31,6 +31,7 @@ use pyo3::prelude::*;
 fn _hx(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::Engine>()?;
     module.add_class::<kernel::Kernel>()?;
+    module.add_class::<kernel::instance::KernelInstance>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(dlpack_dtype, module)?)?;
     module.add_function(wrap_pyfunction!(kernel::order::packed, module)?)?;

@@ -16,6 +16,8 @@ pub(crate) struct State {
     /// The names of the run-time parameters.
     pub(crate) params: Arc<[String]>,
     pub(crate) plans: Plans<Plan, Ready>,
+    /// Whether a warning has said that the kernel runs on the simulator.
+    pub(crate) is_warned: bool,
 }
 
 /// The texts from which plans were made. Plans of other texts are dropped.

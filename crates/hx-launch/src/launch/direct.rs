@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hx_base::codes;
 use hx_codegen::{LaunchDescription, LaunchParam};
-use hx_compile::{Db, thread_program, tile_program};
+use hx_compile::{Db, Instance, thread_program, tile_program};
 use hx_hir::{Kernel, open_orders};
 use hx_host::device::{LaunchArg, LaunchError, LaunchRequest};
 use hx_host::tensor::Order;
@@ -42,6 +42,17 @@ pub struct PreparedLaunch {
     pub written: Vec<usize>,
     /// Pairs `[input, output]` of positions in the request whose arguments may be the same tensor.
     pub in_place: Vec<[usize; 2]>,
+    /// Lines for the user about the compile-time arguments.
+    pub remarks: Vec<String>,
+}
+
+/// The instance of a launch.
+#[derive(Clone, Debug)]
+pub struct ChosenInstance<'a> {
+    pub instance: Instance<'a>,
+    pub text: InstanceText,
+    /// The dimensions and strides of the launch.
+    pub dims: Vec<(String, i64)>,
     /// Lines for the user about the compile-time arguments.
     pub remarks: Vec<String>,
 }
@@ -95,6 +106,29 @@ impl<'a> Launcher<'a> {
     /// If the arguments do not fit the kernel, or a tensor that the kernel takes as packed is not.
     pub fn prepared(&self, request: &LaunchRequest, align: &[u32]) -> Result<PreparedLaunch, LaunchError> {
         self.prepared_as(&self.placed(request, align)?, request)
+    }
+
+    /// Returns the instance that a launch takes. Compiles nothing.
+    ///
+    /// # Errors
+    /// As for [`Launcher::prepared`].
+    pub fn instance(
+        &self,
+        request: &LaunchRequest,
+        align: &[u32],
+    ) -> Result<ChosenInstance<'a>, LaunchError> {
+        let Chosen { checked, bound, remarks, .. } = self.placed(request, align)?;
+        let dim = |(symbol, value): (&Symbol, &i64)| match symbol {
+            Symbol::Dim(name) => Some((name.to_string(), *value)),
+            _ => None,
+        };
+        let dims = bound.symbols.iter().filter_map(dim).collect();
+        Ok(ChosenInstance {
+            instance: checked.get(),
+            text: InstanceText::of(self.db, checked),
+            dims,
+            remarks,
+        })
     }
 
     fn prepared_as(

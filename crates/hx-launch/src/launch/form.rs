@@ -275,11 +275,16 @@ impl Numbers {
     }
 
     pub(super) fn given(&self) -> Vec<Given<'_>> {
-        let given = |number| match number {
+        self.0.iter().map(Number::given).collect()
+    }
+}
+
+impl Number {
+    fn given(&self) -> Given<'_> {
+        match self {
             Number::Tensor(shape, strides) => Given::Tensor { shape, strides },
             Number::Whole(value) => Given::Number(*value),
             Number::Other => Given::Other,
-        };
-        self.0.iter().map(given).collect()
+        }
     }
 }

@@ -50,7 +50,7 @@ from ._errors import (
     MissingError,
 )
 from ._events import Compile, Counters, counters, on_compile
-from ._hx import Kernel, __version__
+from ._hx import Instance, Kernel, __version__
 from ._modules import Module, Parameter, compile, devices, load, std
 from ._arrays import View, pack, unpack, view
 
@@ -64,6 +64,7 @@ __all__ = [
     "DeviceError",
     "Error",
     "FileError",
+    "Instance",
     "Kernel",
     "KernelError",
     "LaunchError",

@@ -121,12 +121,13 @@ def _of_bytes(data: bytes, base: Any, name: str, dtype: str | None, order: str |
 
 
 class HostArray:
-    """The elements of a NumPy array."""
+    """The elements of an array in host memory. `could_move` says that it is of a library that also has arrays on GPUs."""
 
-    __slots__ = ("array", "writable")
+    __slots__ = ("array", "could_move", "writable")
 
-    def __init__(self, array: numpy.ndarray[Any, Any]) -> None:
+    def __init__(self, array: numpy.ndarray[Any, Any], could_move: bool = False) -> None:
         self.array = array
+        self.could_move = could_move
         self.writable = bool(array.flags.writeable)
 
     def _span(self) -> numpy.ndarray[Any, Any]:
@@ -255,7 +256,7 @@ def _torch(torch: Any, tensor: Any) -> Described | None:
     if name in ("bf16", "f8e4m3", "f8e5m2", "f8e8m0", "f4e2m1"):
         # NumPy has no such elements: it moves them as integers.
         plain = plain.view(torch.int16 if name == "bf16" else torch.uint8)
-    return HOST, address, name, shape, strides, HostArray(plain.numpy())
+    return HOST, address, name, shape, strides, HostArray(plain.numpy(), could_move=True)
 
 
 def _refused(code: str, text: str) -> LaunchError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
@@ -109,3 +111,18 @@ def compiled(
         _log.info("%s %s<%s> of %s for %s on %s in %.3f s", origin, kernel, values, file, target, device, seconds)
     for callback in _callbacks:
         callback(event)
+
+
+def gpu_is_there() -> bool:
+    """Reports whether this machine has a GPU, without starting CUDA: a process that has started it cannot be forked any more."""
+    try:
+        return bool(os.listdir("/proc/driver/nvidia/gpus"))
+    except OSError:
+        return False
+
+
+def simulated(kernel: str) -> None:
+    """Warns of a kernel on tensors in host memory, if there is a GPU: the native module calls this once for each kernel."""
+    if gpu_is_there():
+        text = f"`{kernel}` runs on the simulator, because its tensors are in host memory, and this machine has a GPU: `x.cuda()` moves a tensor there"
+        warnings.warn(text, stacklevel=2)

@@ -1,6 +1,6 @@
 from typing import Any, final
 
-__all__ = ["Engine", "Kernel", "__version__", "dlpack_dtype", "packed"]
+__all__ = ["Engine", "Instance", "Kernel", "__version__", "dlpack_dtype", "packed"]
 
 __version__: str
 
@@ -64,6 +64,8 @@ class Kernel:
         """Returns the members of the kernel's family for a launch, fastest first, which does not happen."""
     def check(self, *args: Any, **kwargs: Any) -> None:
         """Checks the arguments of a launch, and launches nothing."""
+    def instance(self, *args: Any, **kwargs: Any) -> Instance:
+        """Returns the instance that a launch with these arguments takes, which does not happen."""
     def specialize(self, **arguments: Any) -> Kernel:
         """Returns this kernel with some compile-time arguments fixed."""
     def emit(self, stage: str) -> str:
@@ -81,3 +83,48 @@ class Kernel:
     def _params(self) -> list[tuple[str, str, str, list[str] | None, list[str] | None, bool]]: ...
     def _generics(self) -> list[tuple[str, str | None]]: ...
     def _compile_time(self, given: list[tuple[str, str]]) -> list[tuple[str, str]]: ...
+
+@final
+class Instance:
+    """The instance of a kernel that a launch takes: the kernel with its compile-time arguments and with what is known of the launch's shapes.
+
+    `kernel.instance(x, y)` returns it, and launches nothing.
+    """
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel that runs: the member, if the called kernel has a family."""
+    @property
+    def arguments(self) -> dict[str, str]:
+        """All compile-time arguments, as they are written in hx."""
+    @property
+    def facts(self) -> list[str]:
+        """What the code relies on: the divisors of dimensions and strides below 16, as in `k % 8`, and strides that are 1."""
+    @property
+    def chosen(self) -> list[str]:
+        """Why the launch takes these arguments: the tuned result or the member of the family, one line each."""
+    @property
+    def device(self) -> str:
+        """`sim` or `cuda:0`."""
+    @property
+    def target(self) -> str:
+        """The architecture, such as `sm_90a`."""
+    @property
+    def cuda(self) -> str:
+        """The CUDA C++ text."""
+    @property
+    def ptx(self) -> str:
+        """The assembly of the virtual machine. It needs the CUDA compiler, and no GPU."""
+    @property
+    def sass(self) -> str:
+        """The machine code, disassembled. It needs the CUDA compiler, and no GPU."""
+    @property
+    def registers(self) -> int | None:
+        """The registers of a thread, as the assembler reports them. It needs the CUDA compiler, and no GPU."""
+    @property
+    def spills(self) -> tuple[int, int] | None:
+        """The bytes that each thread stores and loads because registers do not suffice. It needs the CUDA compiler, and no GPU."""
+    def emit(self, stage: str) -> str:
+        """Returns the text of a stage, as `Kernel.emit` does."""
+    def why(self, tensor: str | None = None) -> str:
+        """Explains the layout of a tensor, or of all."""

@@ -16,6 +16,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
+use super::instance::{InstanceLaunch, KernelInstance};
 use super::{Kernel, order};
 use crate::arguments::{Argument, read};
 use crate::errors::{Class, Problem, raised};
@@ -372,6 +373,15 @@ impl Kernel {
         Ok(ready)
     }
 
+    /// Returns the instance that a call takes.
+    pub(super) fn instance_of(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<KernelInstance> {
+        let device = raised(py, call.place())?;
+        let (request, align) = (self.requested(py, call)?, call.align());
+        let launch =
+            InstanceLaunch { path: self.path.clone(), request, align, device, choosing: call.choosing };
+        KernelInstance::new(py, Arc::clone(&self.shared), launch)
+    }
+
     fn requested(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<LaunchRequest> {
         // Keep the interpreter locked, because the arguments hold Python's objects; binding names takes microseconds.
         raised(py, self.shared.read(|db| call.request(db, self.key(db)?, &self.fixed)))
@@ -403,6 +413,7 @@ impl Kernel {
                 return Err(Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, text).raise(py));
             }
         }
+        self.warn_of_simulator(py, call)?;
         let contents = call.args.iter().map(|arg| match arg {
             Argument::Host { array, .. } => {
                 array.call_method0(intern!(py, "read"))?.extract::<Vec<u8>>().map(Some)
@@ -421,6 +432,22 @@ impl Kernel {
         for (at, bytes) in ran.written {
             if let Some(Argument::Host { array, .. }) = call.args.get(at) {
                 array.call_method1(intern!(py, "write"), (bytes.as_slice(),))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Warns once that the kernel runs on the simulator, if a tensor could be on a GPU.
+    fn warn_of_simulator(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
+        if lock(&self.state).is_warned {
+            return Ok(());
+        }
+        for arg in &call.args {
+            if let Argument::Host { array, .. } = arg
+                && array.getattr(intern!(py, "could_move"))?.extract::<bool>()?
+            {
+                lock(&self.state).is_warned = true;
+                return events::simulated(py, &self.name);
             }
         }
         Ok(())
