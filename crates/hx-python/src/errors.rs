@@ -127,6 +127,9 @@ impl Problem {
 
     /// Makes an error of the driver. `recent` are the names of the last launched kernels, one of which may have caused it.
     pub(crate) fn driver(error: &RemoteError, recent: &[String]) -> Problem {
+        if let RemoteError::Absent(absence) = error {
+            return Problem::new(Class::Missing, &codes::NO_GPU, absence.reason.clone());
+        }
         let RemoteError::Cuda(fault) = error else {
             return Problem::new(Class::Device, &codes::LAUNCH_FAILED, error.to_string());
         };

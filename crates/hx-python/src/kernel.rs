@@ -12,7 +12,7 @@ pub(crate) mod order;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use hx_hir::{Item, ItemKey, Name, item_named, kernel_signature, signature_source_map};
+use hx_hir::{Item, ItemKey, Name, TypeRef, item_named, kernel_signature, signature_source_map};
 use hx_host::device::Device as _;
 use hx_inspect::{EmitKind, Overrides, Solved, parse_override};
 use hx_launch::{Launcher, Plans};
@@ -66,17 +66,23 @@ impl Kernel {
         let read = py.detach(|| {
             self.with_kernel(|db, key| {
                 let kernel = kernel_of(db, key)?;
-                let params = &kernel_signature(db, kernel).params;
-                let params = params.iter().map(|param| param.name.to_string()).collect::<Arc<[String]>>();
-                Ok((params, self.shared.identity(db, key.file)))
+                let signature = kernel_signature(db, kernel);
+                let name = |param: &hx_hir::Param| param.name.to_string();
+                let params: Arc<[String]> = signature.params.iter().map(name).collect();
+                let is_mutable = |param: &hx_hir::Param| {
+                    matches!(&signature.store[param.ty], TypeRef::Named { mutable: true, .. })
+                };
+                let mutable: Arc<[bool]> = signature.params.iter().map(is_mutable).collect();
+                Ok((params, mutable, self.shared.identity(db, key.file)))
             })
         });
-        let (params, identity) = raised(py, read)?;
+        let (params, mutable, identity) = raised(py, read)?;
         let mut state = lock(&self.state);
         if state.identity != identity {
             state.plans = Plans::default();
         }
-        (state.generation, state.identity, state.params) = (generation, identity, params);
+        (state.generation, state.identity) = (generation, identity);
+        (state.params, state.mutable) = (params, mutable);
         Ok(())
     }
 

@@ -139,6 +139,20 @@ impl Ready {
         Ok(Ready { plan, on_gpu: Some(ready) })
     }
 
+    /// Makes a stream wait for everything that the streams of `producers` have now. Does nothing on the simulator.
+    pub(crate) fn wait_for(
+        &self,
+        gpus: &Gpus,
+        producers: impl Iterator<Item = u64>,
+        stream: u64,
+    ) -> Result<(), Problem> {
+        let Some(Loaded { gpu, .. }) = &self.plan.loaded else { return Ok(()) };
+        for producer in producers {
+            gpu.device.order(producer, stream).map_err(|error| gpus.failed(&error))?;
+        }
+        Ok(())
+    }
+
     /// Enqueues the kernel on a stream. If it prints or asserts, waits for it and returns the contents of its log buffer;
     /// otherwise returns `None`. Does nothing on the simulator.
     pub(crate) fn launch(

@@ -15,6 +15,8 @@ pub(crate) struct State {
     pub(crate) identity: Identity,
     /// The names of the run-time parameters.
     pub(crate) params: Arc<[String]>,
+    /// For each run-time parameter, whether the kernel writes it.
+    pub(crate) mutable: Arc<[bool]>,
     pub(crate) plans: Plans<Plan, Ready>,
     /// Whether a warning has said that the kernel runs on the simulator.
     pub(crate) is_warned: bool,

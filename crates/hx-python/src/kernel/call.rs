@@ -18,7 +18,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use super::instance::{InstanceLaunch, KernelInstance};
 use super::{Kernel, order};
-use crate::arguments::{Argument, read};
+use crate::arguments::{Argument, Reader, read};
 use crate::errors::{Class, Problem, raised};
 use crate::events::{self, Compiled};
 use crate::gpu::Gpu;
@@ -93,6 +93,27 @@ impl<'py> Call<'py> {
             }
         }
         Ok(place.and_then(|(_, place)| place))
+    }
+
+    /// Refuses memory of a GPU that its owner declares as read-only, for a parameter that the kernel writes.
+    fn expect_writable(&self, mutable: &[bool]) -> Result<(), Problem> {
+        for (at, arg) in self.args.iter().enumerate() {
+            let Argument::Device { protocol, .. } = arg else { continue };
+            let name = self.name(at);
+            let position = self.params.iter().position(|param| *param == name);
+            if protocol.is_read_only && position.is_some_and(|position| mutable[position]) {
+                return Err(read_only(&name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the streams that the launch must wait for.
+    fn producers(&self) -> impl Iterator<Item = u64> {
+        self.args.iter().filter_map(|arg| match arg {
+            Argument::Device { protocol, .. } => protocol.produced_on,
+            _ => None,
+        })
     }
 
     /// Returns the launch as a request. Its tensors have types, shapes and strides, but no elements.
@@ -214,11 +235,14 @@ impl Kernel {
         if lock(&self.state).generation != self.shared.generation() {
             self.refresh(py)?;
         }
-        let (params, generation) = {
+        let (params, mutable, generation) = {
             let state = lock(&self.state);
-            (Arc::clone(&state.params), state.generation)
+            (Arc::clone(&state.params), Arc::clone(&state.mutable), state.generation)
         };
         let torch = Torch::loaded(py)?;
+        let named = kwargs.map(|kwargs| kwargs.get_item(intern!(py, "stream"))).transpose()?.flatten();
+        let named = named.map(|value| stream(&value)).transpose()?.flatten();
+        let reader = Reader::of_call(torch, args, kwargs, named);
         let mut call = Call {
             args: Vec::with_capacity(params.len()),
             orders: Vec::with_capacity(params.len()),
@@ -235,18 +259,18 @@ impl Kernel {
                 Some(name) => format!("the argument for `{name}`"),
                 None => format!("argument {}", at + 1),
             };
-            let read = read(&arg, torch, &which)?;
+            let read = read(&arg, &reader, &which)?;
             let order = order::of(&arg, &read, torch)?;
             call.push(read, order, None);
         }
         for (name, value) in kwargs.into_iter().flatten() {
             let name: String = name.extract()?;
             if call.params.contains(&name) {
-                let arg = read(&value, torch, &|| format!("the argument for `{name}`"))?;
+                let arg = read(&value, &reader, &|| format!("the argument for `{name}`"))?;
                 let order = order::of(&value, &arg, torch)?;
                 call.push(arg, order, Some(name));
             } else if name == "stream" {
-                call.stream = stream(&value)?;
+                continue;
             } else if name == "tune" {
                 let text: String = value.extract()?;
                 identify(&name, &mut call.key);
@@ -261,6 +285,8 @@ impl Kernel {
                 call.generics.push((name, text));
             }
         }
+        call.stream = reader.stream()?;
+        raised(py, call.expect_writable(&mutable))?;
         let is_fake = call.args.iter().any(|arg| matches!(arg, Argument::Fake));
         Ok((!is_fake).then_some(call))
     }
@@ -276,6 +302,7 @@ impl Kernel {
             (None, Some(torch)) => torch.stream(py, device)?,
             (None, None) => 0,
         };
+        raised(py, ready.wait_for(&self.shared.gpus, call.producers(), stream))?;
         let logged = raised(py, ready.launch(&self.shared.gpus, &call.args, stream))?;
         self.shared.counters.launches.add();
         match logged {
@@ -408,9 +435,7 @@ impl Kernel {
             if let Some(Argument::Host { array, .. }) = call.args.get(at)
                 && !array.getattr(intern!(py, "writable"))?.extract::<bool>()?
             {
-                let text =
-                    format!("the array for `{}` is read-only, and the kernel writes it", call.name(at));
-                return Err(Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, text).raise(py));
+                return Err(read_only(&call.name(at)).raise(py));
             }
         }
         self.warn_of_simulator(py, call)?;
@@ -492,6 +517,12 @@ impl Kernel {
 
 fn launcher<'a>(db: &'a Database, gpu: &'a Gpu, until: Until<'a>) -> Launcher<'a> {
     Launcher::new(db, &gpu.machine, until)
+}
+
+/// Returns the error of an array that the kernel must not write.
+fn read_only(name: &str) -> Problem {
+    let text = format!("the array for `{name}` is read-only, and the kernel writes it");
+    Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, text)
 }
 
 /// Returns the handle of a stream, given as a number or as an object with `cuda_stream` (PyTorch) or `__cuda_stream__`. `None`
