@@ -91,6 +91,7 @@ impl Kernel {
         &self,
         work: impl FnOnce(&Database, &ItemKey) -> Result<R, Problem>,
     ) -> Result<R, Problem> {
+        self.shared.expect_own_process()?;
         self.shared.read(|db| work(db, &self.key(db)?))
     }
 
@@ -223,8 +224,8 @@ impl Kernel {
     #[pyo3(name = "_compile_time")]
     fn compile_time(&self, py: Python<'_>, given: Vec<(String, String)>) -> PyResult<Vec<(String, String)>> {
         let found = py.detach(|| {
-            self.shared.read(|db| {
-                let kernel = kernel_of(db, &self.key(db)?)?;
+            self.with_kernel(|db, key| {
+                let kernel = kernel_of(db, key)?;
                 let overrides = self.overrides(&given)?;
                 facts::compile_time(db, kernel, &overrides, &self.shared.setup)
                     .map_err(|error| Problem::emit(db, &self.name, error))

@@ -19,6 +19,7 @@ mod gpu;
 mod kernel;
 mod lock;
 mod plan;
+mod process;
 mod shared;
 mod simulator;
 mod state;

@@ -17,9 +17,10 @@ use hx_workspace::Database;
 use pyo3::prelude::*;
 
 use crate::counters::Counters;
-use crate::errors::{Class, Problem};
+use crate::errors::{Class, Problem, raised};
 use crate::gpu::Gpus;
 use crate::lock::lock;
+use crate::process::Process;
 use crate::state::{Identity, State};
 
 /// The interval at which a waiting call checks for Ctrl-C.
@@ -56,6 +57,7 @@ pub(crate) struct Shared {
     /// Grows with each change of results of tuning.
     tuned_version: AtomicU64,
     pub(crate) counters: Counters,
+    process: Process,
     /// The instances whose code was made, as [`Shared::is_new`] knows them.
     compiled: Mutex<BTreeSet<String>>,
 }
@@ -83,8 +85,26 @@ impl Shared {
             tuned: Mutex::default(),
             tuned_version: AtomicU64::new(0),
             counters: Counters::default(),
+            process: Process::default(),
             compiled: Mutex::default(),
         }
+    }
+
+    /// Refuses to go on in a process that was forked after threads, worker processes or CUDA were in use.
+    pub(crate) fn expect_own_process(&self) -> Result<(), Problem> {
+        self.process.check()
+    }
+
+    /// Notes that this process was forked just now. In the child, nothing of the parent ends with this state.
+    pub(crate) fn forked(self: &Arc<Shared>) {
+        std::mem::forget(Arc::clone(self));
+        let is_busy = self.gate.try_write().is_err() || self.db.try_lock().is_err();
+        self.process.forked(is_busy);
+    }
+
+    /// Notes that this process uses CUDA.
+    pub(crate) fn uses_cuda(&self) {
+        self.process.start();
     }
 
     /// Returns a number that grows with each change of texts. A kernel with another number must read its text again.
@@ -174,6 +194,7 @@ impl Shared {
         py: Python<'_>,
         work: impl FnOnce(&Database, Until<'_>) -> R + Send,
     ) -> PyResult<R> {
+        raised(py, self.process.begin())?;
         let stop = AtomicBool::new(false);
         let (done, mut wait) = channel();
         std::thread::scope(|scope| {

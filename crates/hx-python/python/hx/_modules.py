@@ -52,7 +52,18 @@ def engine() -> Engine:
     with _opening:
         if _engine is None:
             _engine = Engine(command())
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=_forked)
         return _engine
+
+
+def _forked() -> None:
+    """Runs in a process that was forked just now."""
+    global _opening
+    # Another thread of the parent may have held the lock.
+    _opening = threading.Lock()
+    if _engine is not None:
+        _engine.forked()
 
 
 @dataclass(frozen=True)

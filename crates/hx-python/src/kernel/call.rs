@@ -232,6 +232,7 @@ impl Kernel {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Call<'py>>> {
+        raised(py, self.shared.expect_own_process())?;
         if lock(&self.state).generation != self.shared.generation() {
             self.refresh(py)?;
         }
