@@ -194,6 +194,12 @@ impl Kernel {
         raised(py, text)
     }
 
+    /// The run-time parameters, in the order of the header.
+    #[getter(params)]
+    fn parameters<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("hx._modules")?.call_method1("parameters", (slf.clone(),))
+    }
+
     /// The compile-time arguments that `specialize` fixed, as they are written.
     #[getter]
     fn fixed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

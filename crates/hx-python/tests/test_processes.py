@@ -107,7 +107,7 @@ def test_a_fork_during_a_launch_of_another_thread(tmp_path):
         """
 thread = threading.Thread(target=lambda: [launch(1.0) for _ in range(20)])
 thread.start()
-print(child("fork", told)[:9])
+print(str(child("fork", told))[:9])
 thread.join()
 """,
     )

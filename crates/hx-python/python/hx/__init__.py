@@ -54,12 +54,14 @@ from ._events import Compile, Counters, counters, on_compile
 from ._hx import Instance, Kernel, __version__
 from ._modules import Module, Parameter, compile, devices, load, std
 from ._arrays import View, pack, unpack, view
+from ._results import Cost, Member, TunedRow, TunedShape
 
 __all__ = [
     "AssertionFailed",
     "Compile",
     "CompileError",
     "ContextLost",
+    "Cost",
     "Counters",
     "DType",
     "DeviceError",
@@ -70,9 +72,12 @@ __all__ = [
     "Kernel",
     "KernelError",
     "LaunchError",
+    "Member",
     "MissingError",
     "Module",
     "Parameter",
+    "TunedRow",
+    "TunedShape",
     "View",
     "__version__",
     "bf16",

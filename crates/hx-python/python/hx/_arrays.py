@@ -240,7 +240,9 @@ def describe(array: Any, stream: LaunchStream | None = None) -> Described | None
     if numpy is not None and isinstance(array, numpy.generic):
         return NUMBER, 0, "", (), (), array.item()
     if numpy is not None and isinstance(array, numpy.ndarray):
-        if isinstance(array, numpy.ma.MaskedArray):
+        # NumPy imports this module at its first use: a masked array exists only after that.
+        masked = sys.modules.get("numpy.ma")
+        if masked is not None and isinstance(array, masked.MaskedArray):
             raise _refused("HX0638", "found an array with a mask, which a kernel would ignore: pass `x.filled(value)`")
         return _numpy(array, array.dtype)
     if hasattr(array, "__cuda_array_interface__"):

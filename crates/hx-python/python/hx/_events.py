@@ -14,6 +14,8 @@ from ._modules import engine
 
 _log = logging.getLogger("hx")
 _lock = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _callbacks: tuple[Callable[[Compile], object], ...] = ()
 
 

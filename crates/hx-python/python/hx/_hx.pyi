@@ -1,4 +1,8 @@
+import inspect
 from typing import Any, final
+
+from ._modules import Parameter
+from ._results import Cost, Member, TunedShape
 
 __all__ = ["Engine", "Instance", "Kernel", "__version__", "dlpack_dtype", "packed"]
 
@@ -46,6 +50,11 @@ class Kernel:
     def header(self) -> str:
         """The header as it is written."""
     @property
+    def params(self) -> list[Parameter]:
+        """The run-time parameters, in the order of the header."""
+    #: `None` of the class.
+    __signature__: inspect.Signature | None
+    @property
     def fixed(self) -> dict[str, str]:
         """The compile-time arguments that `specialize` fixed, as they are written."""
     @property
@@ -61,7 +70,7 @@ class Kernel:
         """Launches the kernel, and does not wait for it on a GPU. Raises `LaunchError` if the arguments do not fit."""
     def warmup(self, *args: Any, **kwargs: Any) -> None:
         """Prepares a launch, and launches nothing: chooses the member of the kernel's family, compiles it and loads it."""
-    def members(self, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+    def members(self, *args: Any, **kwargs: Any) -> list[Member]:
         """Returns the members of the kernel's family for a launch, fastest first, which does not happen."""
     def check(self, *args: Any, **kwargs: Any) -> None:
         """Checks the arguments of a launch, and launches nothing."""
@@ -75,9 +84,9 @@ class Kernel:
         """Returns the layout of every tensor and the instruction of every operation."""
     def why(self, tensor: str | None = None) -> str:
         """Explains the layout of a tensor, or of all."""
-    def cost(self, **dims: int) -> dict[str, int | float | bool | None]:
+    def cost(self, **dims: int) -> Cost:
         """Returns the resources of a block, and the estimated cycles of a launch with these dimensions and strides."""
-    def tune(self, *shapes: str | dict[str, Any], limit: int | None = None, baseline: str | None = None, dry_run: bool = False, write: bool = True, device: str | None = None) -> list[dict[str, Any]]:
+    def tune(self, *shapes: str | dict[str, Any], limit: int | None = None, baseline: str | None = None, dry_run: bool = False, write: bool = True, device: str | None = None) -> list[TunedShape]:
         """Measures the candidates of the kernel's `tune` clause for shapes, and keeps the best in `hx.tuned.toml`."""
     def __reduce__(self) -> tuple[Any, tuple[str, str, dict[str, str]]]: ...
     def _order(self, dtype: str, place: int, of: str | None = None) -> str | None: ...
