@@ -28,6 +28,9 @@ const POLL: Duration = Duration::from_millis(20);
 /// The stack of threads that compile and simulate, in bytes; the command `hx` has the same.
 const STACK: usize = 256 << 20;
 
+/// The number of kernels above which those that the program does not hold lose their plans.
+const MOST_STATES: usize = 1024;
+
 /// The path and the name of a kernel, and its fixed compile-time arguments.
 type KernelName = (String, String, Vec<(String, String)>);
 
@@ -157,7 +160,12 @@ impl Shared {
     /// Returns the state of a kernel.
     pub(crate) fn state(&self, path: &str, name: &str, fixed: &[(String, String)]) -> Arc<Mutex<State>> {
         let key = (path.to_owned(), name.to_owned(), fixed.to_vec());
-        Arc::clone(lock(&self.states).entry(key).or_default())
+        let mut states = lock(&self.states);
+        if states.len() >= MOST_STATES && !states.contains_key(&key) {
+            // The program holds no kernel of these.
+            states.retain(|_, state| Arc::strong_count(state) > 1);
+        }
+        Arc::clone(states.entry(key).or_default())
     }
 
     /// Returns everything that the plans of a file's kernels depend on besides their calls.

@@ -18,7 +18,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use super::instance::{InstanceLaunch, KernelInstance};
 use super::{Kernel, order};
-use crate::arguments::{Argument, Reader, read};
+use crate::arguments::{Argument, Protocol, Reader, read};
 use crate::errors::{Class, Problem, raised};
 use crate::events::{self, Compiled};
 use crate::gpu::Gpu;
@@ -98,10 +98,12 @@ impl<'py> Call<'py> {
     /// Refuses memory of a GPU that its owner declares as read-only, for a parameter that the kernel writes.
     fn expect_writable(&self, mutable: &[bool]) -> Result<(), Problem> {
         for (at, arg) in self.args.iter().enumerate() {
-            let Argument::Device { protocol, .. } = arg else { continue };
+            let Argument::Device { protocol: Protocol { is_read_only: true, .. }, .. } = arg else {
+                continue;
+            };
             let name = self.name(at);
             let position = self.params.iter().position(|param| *param == name);
-            if protocol.is_read_only && position.is_some_and(|position| mutable[position]) {
+            if position.and_then(|position| mutable.get(position)) == Some(&true) {
                 return Err(read_only(&name));
             }
         }
