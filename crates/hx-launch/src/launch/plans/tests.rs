@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use expect_test::{Expect, expect};
+use hx_base::SourceFile;
 use hx_base::interrupt::Until;
 use hx_dtype::DType;
 use hx_hir::{Item, Name, item_named};
@@ -77,11 +78,14 @@ fn told(text: &str, calls: &str) -> String {
     let mut db = Database::default();
     let file = db.set_overlay("test.hx", text);
     let name = text.split("kernel ").nth(1).and_then(|rest| rest.split(['<', '(']).next()).expect("a kernel");
-    let kernel =
-        item_named(&db, file, Name::new(name)).map(|item: Item<'_>| item.key(&db)).expect("a kernel");
+    told_of(&db, (file, name), calls)
+}
+
+fn told_of(db: &Database, (file, name): (SourceFile, &str), calls: &str) -> String {
+    let kernel = item_named(db, file, Name::new(name)).map(|item: Item<'_>| item.key(db)).expect("a kernel");
     let machine = Machine::TextOnly(Texts::new(Target::builtin("sm_90a")));
     let stop = AtomicBool::new(false);
-    let launcher = Launcher::new(&db, &machine, Until { stop: &stop, deadline: None });
+    let launcher = Launcher::new(db, &machine, Until { stop: &stop, deadline: None });
     let mut plans: Plans<String, (String, Values)> = Plans::default();
     let mut out = String::new();
     for line in calls.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -387,4 +391,69 @@ fn the_oldest_of_too_many_is_dropped() {
         kept.insert(&[key], value);
     }
     assert_eq!([1, 2, 3].map(|key| kept.get(&[key]).copied()), [None, Some("b"), Some("d")]);
+}
+
+/// Calls a kernel of the standard library.
+fn check_std(path: &str, name: &str, calls: &str, expected: &Expect) {
+    let db = Database::default();
+    let file = db.file(path).expect("a file");
+    expected.assert_eq(&told_of(&db, (file, name), calls));
+}
+
+#[test]
+fn kernels_of_the_standard_library() {
+    check_std(
+        "std/attention_varlen.hx",
+        "attention_varlen",
+        "f16[300, 8, 128] | f16[300, 2, 128] | f16[300, 2, 128] | f16[300, 8, 128] | i32[4] | i32[4] | 130 | 0.5
+         f16[316, 8, 128] | f16[332, 2, 128] | f16[332, 2, 128] | f16[316, 8, 128] | i32[12] | i32[12] | 260 | 0.5
+         f16[316, 8, 128] | f16[332, 2, 128] | f16[332, 2, 128] | f16[316, 8, 128] | i32[12] | i32[12] | 7 | 0.5
+         f16[316, 8, 128] | f16[332, 6, 128] | f16[332, 6, 128] | f16[316, 8, 128] | i32[12] | i32[12] | 7 | 0.5
+         f16[316, 8, 64] | f16[332, 2, 64] | f16[332, 2, 64] | f16[316, 8, 64] | i32[12] | i32[12] | 7 | 0.5",
+        &expect![[r#"
+            f16[300, 8, 128] | f16[300, 2, 128] | f16[300, 2, 128] | f16[300, 8, 128] | i32[4] | i32[4] | 130 | 0.5 => made: grid [2, 8, 3], _ _ _ _ _ _ _ _ 300 8 300 2 4 map [128, 8, 1073741824, 1200, 2147483648]:[256, 2048, 2048, 34359736320] map [128, 2, 1073741824, 1200, 2147483648]:[256, 512, 512, 34359737856] map [128, 2, 1073741824, 1200, 2147483648]:[256, 512, 512, 34359737856] map [128, 8, 1073741824, 1200, 2147483648]:[256, 2048, 2048, 34359736320]
+            f16[316, 8, 128] | f16[332, 2, 128] | f16[332, 2, 128] | f16[316, 8, 128] | i32[12] | i32[12] | 260 | 0.5 => plan: grid [3, 8, 11], _ _ _ _ _ _ _ _ 316 8 332 2 12 map [128, 8, 1073741824, 1264, 2147483648]:[256, 2048, 2048, 34359736320] map [128, 2, 1073741824, 1328, 2147483648]:[256, 512, 512, 34359737856] map [128, 2, 1073741824, 1328, 2147483648]:[256, 512, 512, 34359737856] map [128, 8, 1073741824, 1264, 2147483648]:[256, 2048, 2048, 34359736320]
+            f16[316, 8, 128] | f16[332, 2, 128] | f16[332, 2, 128] | f16[316, 8, 128] | i32[12] | i32[12] | 7 | 0.5 => plan: grid [1, 8, 11], _ _ _ _ _ _ _ _ 316 8 332 2 12 map [128, 8, 1073741824, 1264, 2147483648]:[256, 2048, 2048, 34359736320] map [128, 2, 1073741824, 1328, 2147483648]:[256, 512, 512, 34359737856] map [128, 2, 1073741824, 1328, 2147483648]:[256, 512, 512, 34359737856] map [128, 8, 1073741824, 1264, 2147483648]:[256, 2048, 2048, 34359736320]
+            f16[316, 8, 128] | f16[332, 6, 128] | f16[332, 6, 128] | f16[316, 8, 128] | i32[12] | i32[12] | 7 | 0.5 => refused: `h % hk == 0` does not hold with h = 8, hk = 6
+            f16[316, 8, 64] | f16[332, 2, 64] | f16[332, 2, 64] | f16[316, 8, 64] | i32[12] | i32[12] | 7 | 0.5 => made: grid [1, 8, 11], _ _ _ _ _ _ _ _ 316 8 332 2 12 map [64, 8, 1073741824, 1264, 2147483648]:[128, 1024, 1024, 34359737344] map [64, 2, 1073741824, 1328, 2147483648]:[128, 256, 256, 34359738112] map [64, 2, 1073741824, 1328, 2147483648]:[128, 256, 256, 34359738112] map [64, 8, 1073741824, 1264, 2147483648]:[128, 1024, 1024, 34359737344]
+        "#]],
+    );
+    check_std(
+        "std/rope.hx",
+        "rope",
+        "bf16[32, 4, 128] | f32[32, 64] | f32[32, 64] | bf16[32, 4, 128]
+         bf16[48, 12, 128] | f32[48, 64] | f32[48, 64] | bf16[48, 12, 128]
+         bf16[48, 12, 128] | f32[48, 80] | f32[48, 80] | bf16[48, 12, 128]",
+        &expect![[r#"
+            bf16[32, 4, 128] | f32[32, 64] | f32[32, 64] | bf16[32, 4, 128] => made: grid [4, 1, 1], _ _ _ _ 32 4 64
+            bf16[48, 12, 128] | f32[48, 64] | f32[48, 64] | bf16[48, 12, 128] => plan: grid [6, 3, 1], _ _ _ _ 48 12 64
+            bf16[48, 12, 128] | f32[48, 80] | f32[48, 80] | bf16[48, 12, 128] => refused: `half == D / 2` does not hold with half = 80, D = 128
+        "#]],
+    );
+    check_std(
+        "std/moe.hx",
+        "moe",
+        "f16[100, 128] | f16[4, 256, 128] | i32[64] | u32[4] | f16[64, 256]
+         f16[20, 192] | f16[4, 512, 192] | i32[192] | u32[12] | f16[192, 512]
+         f16[20, 192] | f16[4, 512, 192] | i32[192] | u32[13] | f16[192, 512]",
+        &expect![[r#"
+            f16[100, 128] | f16[4, 256, 128] | i32[64] | u32[4] | f16[64, 256] => made: grid [4, 2, 1], _ _ _ _ _ 100 128 4 256 64
+            f16[20, 192] | f16[4, 512, 192] | i32[192] | u32[12] | f16[192, 512] => plan: grid [12, 4, 1], _ _ _ _ _ 20 192 4 512 192
+            f16[20, 192] | f16[4, 512, 192] | i32[192] | u32[13] | f16[192, 512] => refused: dimension 0 of `expert_of` is 13, and must be `rows / 16`, which is 12
+        "#]],
+    );
+    check_std(
+        "std/random.hx",
+        "dropout",
+        "f16[64] | f16[64] | 0.5 | 1
+         f16[4096] | f16[4096] | 0.5 | 4294967295
+         f16[4096] | f16[4096] | 0.5 | 4294967296
+         f16[4096] | f16[4096] | 0.5 | -1",
+        &expect![[r#"
+            f16[64] | f16[64] | 0.5 | 1 => made: grid [1, 1, 1], _ _ _ _ 64
+            f16[4096] | f16[4096] | 0.5 | 4294967295 => plan: grid [2, 1, 1], _ _ _ _ 4096
+            f16[4096] | f16[4096] | 0.5 | 4294967296 => refused: found 4294967296, which does not fit, the parameter `seed` is of type u32
+            f16[4096] | f16[4096] | 0.5 | -1 => refused: found -1, which does not fit, the parameter `seed` is of type u32
+        "#]],
+    );
 }
