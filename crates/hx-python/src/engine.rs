@@ -163,8 +163,10 @@ impl Engine {
     /// Returns number, name and compute capability of each GPU.
     fn devices(&self, py: Python<'_>) -> PyResult<Vec<Device>> {
         raised(py, self.0.expect_own_process())?;
-        self.0.uses_cuda();
         let found = py.detach(hx_runtime::direct::devices);
+        if found.is_ok() {
+            self.0.uses_cuda();
+        }
         let found = found
             .map_err(|absence| Problem::new(Class::Missing, &codes::NO_GPU, absence.reason).raise(py))?;
         Ok(found.iter().map(|info| (info.ordinal, info.name.clone(), info.capability)).collect())

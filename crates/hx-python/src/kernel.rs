@@ -355,8 +355,8 @@ impl Kernel {
         self.read(py, args, kwargs)?.map_or(Ok(()), |call| self.checked(py, &call))
     }
 
-    /// Prepares a launch, and launches nothing: chooses the member of the kernel's family, compiles it and loads it. A call with arguments of
-    /// the same types, shapes and strides then launches at once.
+    /// Prepares a launch, and launches nothing: chooses the member of the kernel's family, compiles it and loads it. Calls with arguments of
+    /// the same types, and with shapes and strides of the same plan, then launch at once.
     #[pyo3(signature = (*args, **kwargs))]
     fn warmup(
         &self,
