@@ -6,6 +6,7 @@ Every call writes z = x + y for three contiguous tensors. The times are medians 
 idle at the start of each round, and a round is short enough for the queue of the driver.
 """
 
+import itertools
 import statistics
 import time
 
@@ -19,6 +20,16 @@ kernel add(x: f32[n], y: f32[n], z: mut f32[n]) grid [cdiv(n, 1024)] threads 128
     copy(load(tile(x, [1024])[.., block_idx]) + load(tile(y, [1024])[.., block_idx]), tile(z, [1024])[.., block_idx]);
 }
 """
+
+SHIFTED = """\
+kernel shifted(x: f32[n], y: f32[n], z: mut f32[n], by: i32) grid [cdiv(n, 1024)] threads 128 {
+    let sum = load(tile(x, [1024])[.., block_idx]) + load(tile(y, [1024])[.., block_idx]);
+    copy(sum + cast(by - by, f32), tile(z, [1024])[.., block_idx]);
+}
+"""
+
+#: More lengths than a kernel keeps results for, all with one plan.
+LENGTHS = range(16, 16 * 1500, 16)
 
 
 def timed(call):
@@ -69,6 +80,29 @@ def cuda_python_call(x, y, z):
     return call
 
 
+def with_new_numbers(kernel, x, y, z):
+    numbers = itertools.count()
+    return lambda: kernel(x, y, z, next(numbers))
+
+
+def in_turns(kernel, x, y, z):
+    """Calls of ever other lengths; the last tensors are whole."""
+    long = [torch.randn(LENGTHS[-1], device="cuda") for _ in range(3)]
+    slices = itertools.cycle([tuple(tensor[:length] for tensor in long) for length in LENGTHS] + [(x, y, z)])
+    return lambda: kernel(*next(slices))
+
+
+def after_a_compile(kernel, x, y, z):
+    """Each call follows the loading of another module, which costs most of the time."""
+    texts = itertools.count()
+
+    def call():
+        hx.compile(ADD, f"other{next(texts) % 8}.hx")
+        kernel(x, y, z)
+
+    return call
+
+
 def main():
     x, y = torch.randn(N, device="cuda"), torch.randn(N, device="cuda")
     z = torch.empty_like(x)
@@ -81,6 +115,9 @@ def main():
     works = {
         "hx": (sums, lambda: lambda: add(x, y, z)),
         "hx, by name": (sums, lambda: lambda: add(x=x, y=y, z=z)),
+        "hx, a new whole number": (sums, lambda: with_new_numbers(hx.compile(SHIFTED).shifted, x, y, z)),
+        "hx, 1500 lengths in turns": (sums, lambda: in_turns(add, x, y, z)),
+        "hx, after another hx.compile": (sums, lambda: after_a_compile(add, x, y, z)),
         "hx, a compile-time argument": (products, lambda: lambda: gemm(a, b, c, STAGES=3)),
         "hx, two tensor maps": (products, lambda: lambda: gemm(a, b, c)),
         "Triton": (sums, lambda: triton_call(x, y, z)),

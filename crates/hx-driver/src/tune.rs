@@ -24,9 +24,10 @@ use hx_compile::{Instance, orders_of};
 use hx_hir::{Item, ItemKey, Kernel, Name, Sound, open_orders, reached_errors};
 use hx_host::HostError;
 use hx_host::device::{LaunchError, LaunchRequest};
-use hx_lower::{CtArgs, LaunchFacts};
+use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_workspace::{Database, Extent, TunedEntry, shape_text};
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
 use hx_inspect::{EmitError, Overrides, kernels};
 use hx_launch::{Machine, bound, host_value, text_hash};
@@ -181,6 +182,11 @@ pub struct Entrant {
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub candidate: String,
+    /// The name of the kernel that runs, if it is a member of the tuned kernel's family.
+    pub member: Option<String>,
+    /// The tuned arguments by name: numbers, truth values, and other arguments as they are written.
+    #[serde(serialize_with = "arguments_as_json")]
+    pub arguments: CtArgs,
     pub is_default: bool,
     /// The estimated time in microseconds.
     pub estimate_us: Option<f64>,
@@ -197,6 +203,40 @@ pub struct Row {
     /// The reason why the candidate has no code.
     pub refused: Option<String>,
     pub chosen: bool,
+}
+
+impl Row {
+    /// Returns the row of a candidate that was not measured.
+    pub(crate) fn of(entrant: &Entrant) -> Row {
+        Row {
+            candidate: entrant.name.clone(),
+            member: entrant.member.as_ref().map(|member| member.name.to_string()),
+            arguments: entrant.arguments.clone(),
+            is_default: entrant.is_default,
+            estimate_us: entrant.estimate,
+            bound: entrant.bound.clone(),
+            sample: None,
+            relative: None,
+            ratio: None,
+            round: None,
+            stored: false,
+            refused: None,
+            chosen: false,
+        }
+    }
+}
+
+fn arguments_as_json<S: Serializer>(arguments: &CtArgs, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(arguments.len()))?;
+    for (name, value) in arguments {
+        match value {
+            CtValue::Int(value) => map.serialize_entry(name.as_str(), value)?,
+            CtValue::Bool(value) => map.serialize_entry(name.as_str(), value)?,
+            CtValue::Float(value) => map.serialize_entry(name.as_str(), &value.value())?,
+            other => map.serialize_entry(name.as_str(), &other.to_string())?,
+        }
+    }
+    map.end()
 }
 
 /// The result of tuning a kernel for one shape.
@@ -430,19 +470,6 @@ impl Prepared {
     /// Returns the candidates with their estimates and without times, best estimate first. `device` is the machine that the
     /// candidates are ranked for.
     pub fn unmeasured(&self, kernel: &str, device: &str) -> ShapeResult {
-        let row = |entrant: &Entrant| Row {
-            candidate: entrant.name.clone(),
-            is_default: entrant.is_default,
-            estimate_us: entrant.estimate,
-            bound: entrant.bound.clone(),
-            sample: None,
-            relative: None,
-            ratio: None,
-            round: None,
-            stored: false,
-            refused: None,
-            chosen: false,
-        };
         ShapeResult {
             kernel: kernel.to_owned(),
             shape: self.shape_text(),
@@ -452,7 +479,7 @@ impl Prepared {
             baseline_us: None,
             flops: None,
             bytes: self.inputs.bytes(),
-            rows: self.entrants.iter().map(row).collect(),
+            rows: self.entrants.iter().map(Row::of).collect(),
             stopped: false,
             entry: None,
         }

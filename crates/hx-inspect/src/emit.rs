@@ -127,40 +127,53 @@ pub fn emit(
 ) -> Result<Vec<Emitted>, EmitError> {
     let mut out = Vec::new();
     for kernel in kernels(db, file, kernel)? {
-        let instance = instance(db, kernel, overrides, setup)?;
-        let (mut warnings, mut errors) = (Vec::new(), Vec::new());
-        let text = match kind {
-            EmitKind::Stage(stage) => {
-                match hx_compile::emit(db, instance, stage) {
-                    // A kernel with a race still has a text, which shows where the race is. Report the errors beside it, so that
-                    // nobody builds it.
-                    Ok(text) => {
-                        errors.clone_from(instance_errors(db, instance));
-                        text
-                    }
-                    Err(stop) => part(db, instance, stage, stop, &mut errors)?,
-                }
-            }
-            EmitKind::Ptx => {
-                let code = compile(db, instance, Want::Ptx, setup, &mut warnings)?.code;
-                // NVRTC ends the PTX text with a zero byte, as C strings do.
-                String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned()
-            }
-            EmitKind::Sass => {
-                let compiled = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
-                let listing = disassemble(&setup.search, &compiled.code, &Limits::within(COMPILE_LIMIT));
-                let listing = listing.map_err(|absence| EmitError::Host(absence_error(&absence)))?;
-                let resources = compiled.kernels.first();
-                errors.extend(spilled(db, instance, resources, Some(&listing)));
-                beside_source(db, kernel, &listing)
-            }
-        };
-        out.push(Emitted { kernel: kernel.name(db).clone(), text, warnings, found: errors });
+        out.push(emit_instance(db, instance(db, kernel, overrides, setup)?, kind, setup)?);
     }
     if kind == EmitKind::Stage(Emit::Cuda) {
         once(&mut out);
     }
     Ok(out)
+}
+
+/// Returns a stage's text for an instance.
+///
+/// # Errors
+/// As for [`emit`] of a kernel that exists.
+pub fn emit_instance<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    kind: EmitKind,
+    setup: &Setup,
+) -> Result<Emitted, EmitError> {
+    let (mut warnings, mut errors) = (Vec::new(), Vec::new());
+    let text = match kind {
+        EmitKind::Stage(stage) => {
+            match hx_compile::emit(db, instance, stage) {
+                // A kernel with a race still has a text, which shows where the race is. Report the errors beside it, so that
+                // nobody builds it.
+                Ok(text) => {
+                    errors.clone_from(instance_errors(db, instance));
+                    text
+                }
+                Err(stop) => part(db, instance, stage, stop, &mut errors)?,
+            }
+        }
+        EmitKind::Ptx => {
+            let code = compile(db, instance, Want::Ptx, setup, &mut warnings)?.code;
+            // NVRTC ends the PTX text with a zero byte, as C strings do.
+            String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned()
+        }
+        EmitKind::Sass => {
+            let compiled = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
+            let listing = disassemble(&setup.search, &compiled.code, &Limits::within(COMPILE_LIMIT));
+            let listing = listing.map_err(|absence| EmitError::Host(absence_error(&absence)))?;
+            let resources = compiled.kernels.first();
+            errors.extend(spilled(db, instance, resources, Some(&listing)));
+            beside_source(db, instance.kernel(db), &listing)
+        }
+    };
+    let kernel = instance.kernel(db).name(db).clone();
+    Ok(Emitted { kernel, text, warnings, found: errors })
 }
 
 /// Leaves out functions that the text of an earlier kernel has, so that the texts together are one translation unit.

@@ -27,8 +27,8 @@ pub use absence::absence_error;
 pub use check::{check, check_all, check_chosen};
 pub use costs::{ChosenCosts, CostsSource, DeviceCosts, costs_file};
 pub use emit::{
-    COMPILE_LIMIT, EmitError, EmitKind, Emitted, Overrides, compile, emit, instance, kernels, parse_override,
-    stopped,
+    COMPILE_LIMIT, EmitError, EmitKind, Emitted, Overrides, compile, emit, emit_instance, instance, kernels,
+    parse_override, stopped,
 };
 pub use front::{foreign_errors, front_diagnostics};
 pub use in_place::{in_place, pairs_in_place};

@@ -15,9 +15,11 @@ mod reporting;
 
 pub use doctor::{Finding, State, doctor};
 pub use launch::{
-    Choice, Considered, DATA_TEXT, DirectLaunch, DirectParam, Fit, Launch, Launcher, Levels, Old, Racetrack,
-    Recorded, Region, Seen, Source, Stepping, Timing, Tuned, bound, clear_choices, fits, grid_label,
-    host_value, integers, may_share, shown_member, stored_tensor, text_hash, values,
+    Choice, ChosenInstance, Considered, DATA_TEXT, DirectLaunch, DirectParam, Fit, Found, Given,
+    InstanceText, Launch, LaunchForm, Launcher, Levels, Old, Plans, PreparedLaunch, Racetrack, Read, Recipe,
+    Recorded, Region, Seen, Source, Stepping, Timing, Tuned, Values, bound, clear_choices, fits, float_bytes,
+    grid_label, host_value, integers, may_share, number_bytes, shown_member, stored_tensor, text_hash,
+    values,
 };
 pub use machine::{
     Cuda, Gpu, Machine, MachineError, OnDemand, Texts, is_environmental, machine_of, open_compiler,

@@ -1,12 +1,14 @@
 //! Arguments of Python as arguments of a launch: tensors by address, shape and strides, and numbers.
 
+use std::cell::OnceCell;
+
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_host::HostError;
-use hx_launch::Region;
+use hx_launch::{Given, Region};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
 
 use crate::errors::{Class, Problem};
 use crate::torch::{self, Torch};
@@ -101,6 +103,63 @@ impl Memory {
     }
 }
 
+/// The facts about memory on a GPU that only the protocols of other libraries have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Protocol {
+    pub(crate) is_read_only: bool,
+    /// The stream on which the elements were written, if the launch must wait for it.
+    pub(crate) produced_on: Option<u64>,
+}
+
+/// The parts of a call that the reading of its arguments needs.
+pub(crate) struct Reader<'a, 'py> {
+    pub(crate) torch: Option<&'a Torch>,
+    /// All arguments of the call.
+    all: Option<(&'a Bound<'py, PyTuple>, Option<&'a Bound<'py, PyDict>>)>,
+    /// The stream that the call names.
+    stream: Option<u64>,
+    /// The object that knows the stream of a launch on arrays of libraries other than PyTorch, once it was needed.
+    launch_stream: OnceCell<Bound<'py, PyAny>>,
+}
+
+impl<'a, 'py> Reader<'a, 'py> {
+    /// Makes a reader of an array without a launch.
+    pub(crate) fn of_array(torch: Option<&'a Torch>) -> Reader<'a, 'py> {
+        Reader { torch, all: None, stream: None, launch_stream: OnceCell::new() }
+    }
+
+    /// Makes a reader of the arguments of a call.
+    pub(crate) fn of_call(
+        torch: Option<&'a Torch>,
+        args: &'a Bound<'py, PyTuple>,
+        kwargs: Option<&'a Bound<'py, PyDict>>,
+        stream: Option<u64>,
+    ) -> Reader<'a, 'py> {
+        Reader { torch, all: Some((args, kwargs)), stream, launch_stream: OnceCell::new() }
+    }
+
+    /// Returns the stream of the launch: the one that the call names, or the one that an argument of another library has decided.
+    pub(crate) fn stream(&self) -> PyResult<Option<u64>> {
+        match (self.stream, self.launch_stream.get()) {
+            (None, Some(decided)) => decided.getattr(intern!(decided.py(), "chosen"))?.extract(),
+            (stream, _) => Ok(stream),
+        }
+    }
+
+    fn launch_stream(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(known) = self.launch_stream.get() {
+            return Ok(known.clone());
+        }
+        let mut all: Vec<Bound<'py, PyAny>> = Vec::new();
+        if let Some((args, kwargs)) = self.all {
+            all.extend(args.iter());
+            all.extend(kwargs.into_iter().flatten().map(|(_, value)| value));
+        }
+        let made = py.import("hx._arrays")?.getattr("LaunchStream")?.call1((all, self.stream))?;
+        Ok(self.launch_stream.get_or_init(|| made).clone())
+    }
+}
+
 /// A run-time argument.
 #[derive(Debug)]
 pub(crate) enum Argument<'py> {
@@ -108,6 +167,7 @@ pub(crate) enum Argument<'py> {
     Device {
         device: u32,
         memory: Memory,
+        protocol: Protocol,
     },
     /// An array in host memory, with the object that reads and writes its elements.
     Host {
@@ -130,21 +190,33 @@ impl Argument<'_> {
         }
     }
 
-    /// Appends to `key` everything that a prepared launch depends on: kind, element type, shape, strides, alignment, integers.
-    /// Addresses and the values of floats are left out, because a launch fills them in.
+    /// Appends to `key` everything that the form of a launch depends on: kind, element type, rank, and on a device the alignment. Shapes,
+    /// strides and numbers are those of [`Argument::given`]; a launch fills in addresses.
     pub(crate) fn identify(&self, key: &mut Vec<u64>) {
         let (kind, memory) = match self {
-            Argument::Device { device, memory } => (1 + (u64::from(*device) << 8), memory),
+            Argument::Device { device, memory, .. } => {
+                ((1 + (u64::from(*device) << 8)) | (u64::from(memory.align()) << 40), memory)
+            }
+            // The simulator has no alignments of its own.
             Argument::Host { memory, .. } => (2, memory),
             Argument::Fake => return key.push(3),
-            Argument::Int(value) => return key.extend([4, *value as u64]),
+            Argument::Int(_) => return key.push(4),
             Argument::Float(_) => return key.push(5),
-            Argument::Bool(value) => return key.extend([6, u64::from(*value)]),
+            Argument::Bool(_) => return key.push(6),
         };
-        let count = memory.shape.count as u64;
-        key.push(kind | (memory.dtype as u64) << 32 | u64::from(memory.align()) << 40 | count << 48);
-        key.extend(memory.shape.as_slice().iter().map(|extent| *extent as u64));
-        key.extend(memory.strides.as_slice().iter().map(|stride| *stride as u64));
+        key.push(kind | (memory.dtype as u64) << 32 | (memory.shape.count as u64) << 48);
+    }
+
+    /// Returns the numbers of the argument.
+    pub(crate) fn given(&self) -> Given<'_> {
+        match self {
+            Argument::Device { memory, .. } | Argument::Host { memory, .. } => {
+                Given::Tensor { shape: memory.shape.as_slice(), strides: memory.strides.as_slice() }
+            }
+            Argument::Int(value) => Given::Number(*value),
+            Argument::Bool(value) => Given::Number(i64::from(*value)),
+            Argument::Fake | Argument::Float(_) => Given::Other,
+        }
     }
 }
 
@@ -154,21 +226,21 @@ impl Argument<'_> {
 /// An exception if the object is neither a tensor, an array nor a number, or no kernel can use its memory.
 pub(crate) fn read<'py>(
     object: &Bound<'py, PyAny>,
-    torch: Option<&Torch>,
+    reader: &Reader<'_, 'py>,
     which: &dyn Fn() -> String,
 ) -> PyResult<Argument<'py>> {
-    if let Some(torch) = torch
+    if let Some(torch) = reader.torch
         && torch.is_tensor(object)?
     {
-        return tensor(object, torch, which);
+        return tensor(object, torch, (reader, which));
     }
     if let Some(number) = number(object, which)? {
         return Ok(number);
     }
     if let Some(base) = object.getattr_opt(intern!(object.py(), "__hx_base__"))? {
-        return viewed(object, &base, torch, which);
+        return viewed(object, &base, reader, which);
     }
-    described(object, which)
+    described(object, reader, which)
 }
 
 /// Reads a bool, an integer or a float; `None` for other objects.
@@ -193,7 +265,7 @@ fn number<'py>(object: &Bound<'py, PyAny>, which: &dyn Fn() -> String) -> PyResu
 fn viewed<'py>(
     view: &Bound<'py, PyAny>,
     base: &Bound<'py, PyAny>,
-    torch: Option<&Torch>,
+    reader: &Reader<'_, 'py>,
     which: &dyn Fn() -> String,
 ) -> PyResult<Argument<'py>> {
     let py = view.py();
@@ -203,8 +275,10 @@ fn viewed<'py>(
         Some(dtype) => seen_as(py, memory, dtype, which),
         None => Ok(memory),
     };
-    Ok(match read(base, torch, which)? {
-        Argument::Device { device, memory } => Argument::Device { device, memory: changed(memory)? },
+    Ok(match read(base, reader, which)? {
+        Argument::Device { device, memory, protocol } => {
+            Argument::Device { device, memory: changed(memory)?, protocol }
+        }
         Argument::Host { memory, array } => Argument::Host { memory: changed(memory)?, array },
         other => other,
     })
@@ -230,24 +304,25 @@ pub(crate) fn parse(py: Python<'_>, name: &str) -> PyResult<DType> {
 fn tensor<'py>(
     object: &Bound<'py, PyAny>,
     torch: &Torch,
-    which: &dyn Fn() -> String,
+    (reader, which): (&Reader<'_, 'py>, &dyn Fn() -> String),
 ) -> PyResult<Argument<'py>> {
     let seen = torch.seen(object, |seen| {
         let (shape, strides) = (Dims::of_slice(seen.shape)?, Dims::of_slice(seen.strides)?);
         Some((seen.device, Memory { address: seen.address, dtype: seen.dtype, shape, strides }))
     })?;
     if let Some(Some((device, memory))) = seen {
-        return Ok(Argument::Device { device, memory: usable(object.py(), memory, which)? });
+        let memory = usable(object.py(), memory, which)?;
+        return Ok(Argument::Device { device, memory, protocol: Protocol::default() });
     }
     if torch.is_fake(object)? {
         return Ok(Argument::Fake);
     }
     if !torch.is_plain(object) {
         // An object of a subclass may have no memory, or memory in another place than its attributes say.
-        return described(object, which);
+        return described(object, reader, which);
     }
     let device = torch::device(object)?;
-    let Ok(device) = u32::try_from(device) else { return described(object, which) };
+    let Ok(device) = u32::try_from(device) else { return described(object, reader, which) };
     let element = torch::dtype(object)?;
     let pair = torch.pair(&element);
     let held = pair.map(|_| DType::U8).or_else(|| torch.dtype(&element));
@@ -259,7 +334,8 @@ fn tensor<'py>(
         Some(dtype) => seen_as(object.py(), memory, dtype, which)?,
         None => memory,
     };
-    Ok(Argument::Device { device, memory: usable(object.py(), memory, which)? })
+    let memory = usable(object.py(), memory, which)?;
+    Ok(Argument::Device { device, memory, protocol: Protocol::default() })
 }
 
 fn unknown(element: &Bound<'_, PyAny>, which: &dyn Fn() -> String) -> PyErr {
@@ -290,9 +366,13 @@ fn usable(py: Python<'_>, memory: Memory, which: &dyn Fn() -> String) -> PyResul
 }
 
 /// Reads an array of a library other than PyTorch, through the protocols that it supports.
-fn described<'py>(object: &Bound<'py, PyAny>, which: &dyn Fn() -> String) -> PyResult<Argument<'py>> {
+fn described<'py>(
+    object: &Bound<'py, PyAny>,
+    reader: &Reader<'_, 'py>,
+    which: &dyn Fn() -> String,
+) -> PyResult<Argument<'py>> {
     let py = object.py();
-    let found = py.import("hx._arrays")?.call_method1("describe", (object,))?;
+    let found = py.import("hx._arrays")?.call_method1("describe", (object, reader.launch_stream(py)?))?;
     if found.is_none() {
         let class = object.get_type().name()?;
         let text = format!("{} is of the class {class}, expected a tensor, an array or a number", which());
@@ -316,7 +396,19 @@ fn described<'py>(object: &Bound<'py, PyAny>, which: &dyn Fn() -> String) -> PyR
     let memory = Memory { address, dtype, shape: Dims::of(&shape)?, strides: Dims::of(&strides)? };
     let memory = usable(py, memory, which)?;
     Ok(match u32::try_from(device) {
-        Ok(device) => Argument::Device { device, memory },
+        Ok(device) => Argument::Device { device, memory, protocol: protocol(&array)? },
         Err(_) => Argument::Host { memory, array },
+    })
+}
+
+/// Reads what a protocol says of the memory of a `DeviceArray`; nothing of `None`.
+fn protocol(array: &Bound<'_, PyAny>) -> PyResult<Protocol> {
+    if array.is_none() {
+        return Ok(Protocol::default());
+    }
+    let py = array.py();
+    Ok(Protocol {
+        is_read_only: array.getattr(intern!(py, "read_only"))?.extract()?,
+        produced_on: array.getattr(intern!(py, "produced_on"))?.extract()?,
     })
 }

@@ -1,5 +1,6 @@
 //! The engine of a process, for the package's own files: it loads texts and hands out kernels.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,6 +54,7 @@ impl Engine {
 
     /// Loads a file. Returns its key.
     fn open(&self, py: Python<'_>, path: &str) -> PyResult<String> {
+        raised(py, self.0.expect_own_process())?;
         let opened = py.detach(|| {
             self.0.write(|db| {
                 let opened = db.open(path).map_err(|error| Problem::open(&error))?;
@@ -78,6 +80,7 @@ impl Engine {
 
     /// Loads a text under a name. Returns its key.
     fn text(&self, py: Python<'_>, name: &str, text: &str) -> PyResult<String> {
+        raised(py, self.0.expect_own_process())?;
         let opened = py.detach(|| {
             self.0.write(|db| {
                 let file = db.set_overlay(name, text);
@@ -91,6 +94,7 @@ impl Engine {
 
     /// Reads a file again. Kernels of it go on with the new text.
     fn reload(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        raised(py, self.0.expect_own_process())?;
         let reloaded = py.detach(|| {
             self.0.write(|db| {
                 db.reload(path).map_err(|error| Problem::open(&error))?;
@@ -110,6 +114,7 @@ impl Engine {
     /// Returns the names of a file's kernels, the names of its functions, each in the order of the text, and its doc comment,
     /// which is empty if there is none.
     fn items(&self, py: Python<'_>, path: &str) -> PyResult<(Vec<String>, Vec<String>, String)> {
+        raised(py, self.0.expect_own_process())?;
         let items = py.detach(|| {
             self.0.read(|db| {
                 let file = Shared::file(db, path)?;
@@ -140,15 +145,28 @@ impl Engine {
         })
     }
 
+    /// Notes that this process was forked just now.
+    fn forked(&self) {
+        self.0.forked();
+    }
+
+    /// Returns the counts of what this process has done.
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        self.0.counters.all().into_iter().collect()
+    }
+
     /// Returns a kernel of a file.
     fn kernel(&self, py: Python<'_>, path: &str, name: &str) -> PyResult<Kernel> {
         Kernel::new(py, Arc::clone(&self.0), path, name)
     }
 
     /// Returns number, name and compute capability of each GPU.
-    #[expect(clippy::unused_self, reason = "a method in Python")]
     fn devices(&self, py: Python<'_>) -> PyResult<Vec<Device>> {
+        raised(py, self.0.expect_own_process())?;
         let found = py.detach(hx_runtime::direct::devices);
+        if found.is_ok() {
+            self.0.uses_cuda();
+        }
         let found = found
             .map_err(|absence| Problem::new(Class::Missing, &codes::NO_GPU, absence.reason).raise(py))?;
         Ok(found.iter().map(|info| (info.ordinal, info.name.clone(), info.capability)).collect())

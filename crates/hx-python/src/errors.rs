@@ -26,6 +26,8 @@ pub(crate) enum Class {
     Missing,
     /// A file cannot be read.
     File,
+    /// The process was forked from one that used hx.
+    Fork,
 }
 
 /// An error with the texts of its exception, so that it needs no database.
@@ -127,6 +129,9 @@ impl Problem {
 
     /// Makes an error of the driver. `recent` are the names of the last launched kernels, one of which may have caused it.
     pub(crate) fn driver(error: &RemoteError, recent: &[String]) -> Problem {
+        if let RemoteError::Absent(absence) = error {
+            return Problem::new(Class::Missing, &codes::NO_GPU, absence.reason.clone());
+        }
         let RemoteError::Cuda(fault) = error else {
             return Problem::new(Class::Device, &codes::LAUNCH_FAILED, error.to_string());
         };
@@ -146,6 +151,16 @@ impl Problem {
         Problem::placeless(Class::Device, &error)
     }
 
+    /// Makes the error of a process that was forked after its parent had used hx.
+    pub(crate) fn forked() -> Problem {
+        let text = "this process was forked from one that had launched or compiled kernels of hx, and its threads, worker processes and CUDA \
+                    do not survive a fork";
+        let error = HostError::new(&codes::HOST_ERROR, text).help(
+            "start it by the method spawn, as in `multiprocessing.get_context(\"spawn\")`, or fork before the first launch",
+        );
+        Problem::placeless(Class::Fork, &error)
+    }
+
     /// Makes the Python exception.
     pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
         let build = || {
@@ -159,6 +174,7 @@ impl Problem {
                 (Class::Device, _) => "DeviceError",
                 (Class::Missing, _) => "MissingError",
                 (Class::File, _) => "FileError",
+                (Class::Fork, _) => "ForkError",
             };
             let args = (self.rendered.trim_end(), self.code.id, &self.message, &self.json);
             errors.getattr(class)?.call1(args)

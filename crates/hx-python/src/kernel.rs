@@ -1,29 +1,31 @@
 //! Kernels as Python objects.
 //!
-//! A call reads its arguments into a key. The first call with a key binds the arguments, solves, compiles and loads; a later one only
-//! fills addresses and floats into the prepared parameters.
+//! A call reads its arguments into a key and numbers. The first call with a key and facts of the numbers binds the arguments, solves,
+//! compiles and loads. A later one with other numbers computes the grid and the parameters from them, and one with the same shapes only fills
+//! addresses and numbers into the prepared parameters.
 
 mod call;
 mod facts;
+pub(crate) mod instance;
 pub(crate) mod order;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use hx_hir::{Item, ItemKey, Name, item_named, kernel_signature, signature_source_map};
+use hx_hir::{Item, ItemKey, Name, TypeRef, item_named, kernel_signature, signature_source_map};
 use hx_host::device::Device as _;
 use hx_inspect::{EmitKind, Overrides, Solved, parse_override};
-use hx_launch::Launcher;
+use hx_launch::{Launcher, Plans};
 use hx_workspace::Database;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use rustc_hash::FxHashMap;
 
+use self::instance::KernelInstance;
 use crate::arguments::parse;
 use crate::errors::{Class, Problem, raised};
 use crate::lock::lock;
-use crate::plan::Plan;
 use crate::shared::Shared;
+use crate::state::State;
 
 /// A kernel of a file.
 ///
@@ -39,16 +41,7 @@ pub(crate) struct Kernel {
     name: String,
     /// The compile-time arguments that `specialize` fixed, as they are written in hx.
     fixed: Vec<(String, String)>,
-    state: Mutex<State>,
-}
-
-/// Facts about the current text of a kernel, and the launches that were prepared from it.
-#[derive(Debug, Default)]
-struct State {
-    generation: u64,
-    /// The names of the run-time parameters.
-    params: Arc<[String]>,
-    plans: FxHashMap<Box<[u64]>, Arc<Plan>>,
+    state: Arc<Mutex<State>>,
 }
 
 impl Kernel {
@@ -57,24 +50,39 @@ impl Kernel {
     /// # Errors
     /// If the file has no kernel of this name.
     pub(crate) fn new(py: Python<'_>, shared: Arc<Shared>, path: &str, name: &str) -> PyResult<Kernel> {
+        let state = shared.state(path, name, &[]);
         let (path, name) = (path.to_owned(), name.to_owned());
-        let kernel = Kernel { shared, path, name, fixed: Vec::new(), state: Mutex::default() };
+        let kernel = Kernel { shared, path, name, fixed: Vec::new(), state };
         kernel.refresh(py)?;
         Ok(kernel)
     }
 
-    /// Forgets the plans for the earlier text of the kernel, and reads the parameters of the current text.
+    /// Reads the parameters of the current text, and forgets the plans if something that they depend on has changed.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
         let generation = self.shared.generation();
-        let params = py.detach(|| {
+        if lock(&self.state).generation == generation {
+            return Ok(());
+        }
+        let read = py.detach(|| {
             self.with_kernel(|db, key| {
                 let kernel = kernel_of(db, key)?;
-                let params = &kernel_signature(db, kernel).params;
-                Ok(params.iter().map(|param| param.name.to_string()).collect::<Arc<[String]>>())
+                let signature = kernel_signature(db, kernel);
+                let name = |param: &hx_hir::Param| param.name.to_string();
+                let params: Arc<[String]> = signature.params.iter().map(name).collect();
+                let is_mutable = |param: &hx_hir::Param| {
+                    matches!(&signature.store[param.ty], TypeRef::Named { mutable: true, .. })
+                };
+                let mutable: Arc<[bool]> = signature.params.iter().map(is_mutable).collect();
+                Ok((params, mutable, self.shared.identity(db, key.file)))
             })
         });
-        let params = raised(py, params)?;
-        *lock(&self.state) = State { generation, params, plans: FxHashMap::default() };
+        let (params, mutable, identity) = raised(py, read)?;
+        let mut state = lock(&self.state);
+        if state.identity != identity {
+            state.plans = Plans::default();
+        }
+        (state.generation, state.identity) = (generation, identity);
+        (state.params, state.mutable) = (params, mutable);
         Ok(())
     }
 
@@ -83,6 +91,7 @@ impl Kernel {
         &self,
         work: impl FnOnce(&Database, &ItemKey) -> Result<R, Problem>,
     ) -> Result<R, Problem> {
+        self.shared.expect_own_process()?;
         self.shared.read(|db| work(db, &self.key(db)?))
     }
 
@@ -185,6 +194,12 @@ impl Kernel {
         raised(py, text)
     }
 
+    /// The run-time parameters, in the order of the header.
+    #[getter(params)]
+    fn parameters<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("hx._modules")?.call_method1("parameters", (slf.clone(),))
+    }
+
     /// The compile-time arguments that `specialize` fixed, as they are written.
     #[getter]
     fn fixed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -215,8 +230,8 @@ impl Kernel {
     #[pyo3(name = "_compile_time")]
     fn compile_time(&self, py: Python<'_>, given: Vec<(String, String)>) -> PyResult<Vec<(String, String)>> {
         let found = py.detach(|| {
-            self.shared.read(|db| {
-                let kernel = kernel_of(db, &self.key(db)?)?;
+            self.with_kernel(|db, key| {
+                let kernel = kernel_of(db, key)?;
                 let overrides = self.overrides(&given)?;
                 facts::compile_time(db, kernel, &overrides, &self.shared.setup)
                     .map_err(|error| Problem::emit(db, &self.name, error))
@@ -235,19 +250,14 @@ impl Kernel {
             fixed.retain(|(other, _)| *other != name);
             fixed.push((name, value));
         }
-        let params = Arc::clone(&lock(&self.state).params);
-        let state = State { generation: 0, params, plans: FxHashMap::default() };
+        let state = self.shared.state(&self.path, &self.name, &fixed);
         let (shared, path, name) = (Arc::clone(&self.shared), self.path.clone(), self.name.clone());
-        Ok(Kernel { shared, path, name, fixed, state: Mutex::new(state) })
+        Ok(Kernel { shared, path, name, fixed, state })
     }
 
     /// Returns the text of a stage: `tile`, `constraints`, `layouts`, `thread`, `cuda`, `ptx` or `sass`.
     fn emit(&self, py: Python<'_>, stage: &str) -> PyResult<String> {
-        let kind = EmitKind::parse(stage).ok_or_else(|| {
-            let known = EmitKind::NAMES.join(", ");
-            let text = format!("found the stage `{stage}`, expected one of {known}");
-            Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text).raise(py)
-        })?;
+        let kind = instance::stage(py, stage)?;
         self.stage(py, kind)
     }
 
@@ -281,13 +291,7 @@ impl Kernel {
             let kernel = kernel_of(db, &self.key(db)?)?;
             let solved = Solved::new(db, kernel, &self.overrides(&[])?, &self.shared.setup);
             let solved = solved.map_err(|error| Problem::emit(db, &self.name, error))?;
-            if let Some(text) = tensor.and_then(|name| solved.order(name)) {
-                return Ok(text);
-            }
-            let tensors = solved.tensors(tensor);
-            let tensors =
-                tensors.map_err(|text| Problem::new(Class::Launch, &hx_base::codes::HOST_ERROR, text))?;
-            Ok(if tensor.is_some() { solved.why(&tensors, None) } else { solved.why_all(0) })
+            instance::explained(&solved, tensor)
         })?;
         raised(py, text)
     }
@@ -351,8 +355,8 @@ impl Kernel {
         self.read(py, args, kwargs)?.map_or(Ok(()), |call| self.checked(py, &call))
     }
 
-    /// Prepares a launch, and launches nothing: chooses the member of the kernel's family, compiles it and loads it. A call with arguments of
-    /// the same types, shapes and strides then launches at once.
+    /// Prepares a launch, and launches nothing: chooses the member of the kernel's family, compiles it and loads it. Calls with arguments of
+    /// the same types, and with shapes and strides of the same plan, then launch at once.
     #[pyo3(signature = (*args, **kwargs))]
     fn warmup(
         &self,
@@ -374,6 +378,23 @@ impl Kernel {
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let Some(call) = self.read(py, args, kwargs)? else { return Ok(Vec::new()) };
         self.considered(py, &call)?.iter().map(|member| facts::member_dict(py, member)).collect()
+    }
+
+    /// Returns the instance that a launch with these arguments takes, which does not happen: its code, its layouts and its registers.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn instance(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<KernelInstance> {
+        match self.read(py, args, kwargs)? {
+            Some(call) => self.instance_of(py, &call),
+            None => {
+                let text = "found a tensor without elements, expected the tensors of a launch";
+                Err(Problem::new(Class::Launch, &hx_base::codes::LAUNCH_MEMORY, text).raise(py))
+            }
+        }
     }
 
     #[pyo3(signature = (*args, **kwargs))]

@@ -10,15 +10,19 @@
 //! Start at [`kernel::Kernel`]; [`shared::Shared`] owns the database and the devices.
 
 mod arguments;
+mod counters;
 mod engine;
 mod errors;
+mod events;
 mod exchange;
 mod gpu;
 mod kernel;
 mod lock;
 mod plan;
+mod process;
 mod shared;
 mod simulator;
+mod state;
 mod torch;
 
 use pyo3::prelude::*;
@@ -28,6 +32,7 @@ use pyo3::prelude::*;
 fn _hx(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<engine::Engine>()?;
     module.add_class::<kernel::Kernel>()?;
+    module.add_class::<kernel::instance::KernelInstance>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(dlpack_dtype, module)?)?;
     module.add_function(wrap_pyfunction!(kernel::order::packed, module)?)?;

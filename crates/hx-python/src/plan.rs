@@ -1,11 +1,10 @@
-//! Prepared launches on a GPU: the parameters as bytes, and the offsets at which the addresses and floats of a call go into
-//! them.
+//! Prepared launches: the parameters as bytes, and the offsets at which the addresses and numbers of a call go into them.
 
 use std::sync::{Arc, Mutex};
 
 use hx_base::codes;
 use hx_dtype::DType;
-use hx_launch::{DirectLaunch, DirectParam, may_share};
+use hx_launch::{DirectLaunch, DirectParam, PreparedLaunch, Values, float_bytes, may_share, number_bytes};
 use hx_runtime::direct::{Kernel, Params};
 use hx_worker::RemoteError;
 use rustc_hash::FxHashMap;
@@ -15,32 +14,51 @@ use crate::errors::{Class, Problem};
 use crate::gpu::{Gpu, Gpus};
 use crate::lock::lock;
 
-/// The largest number of encoded tensor maps that a plan keeps for each parameter. Above it, all are dropped and encoded again.
+/// The largest number of encoded tensor maps that a launch keeps for each parameter. Above it, all are dropped and encoded again.
 const MOST_MAPS: usize = 256;
 
-/// A prepared launch of a kernel, for all calls with the same key.
+/// A prepared launch of a kernel, for all calls with the same form and the same facts.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    gpu: Arc<Gpu>,
-    kernel: Arc<Kernel>,
     /// Name of the kernel in its text.
     name: Arc<str>,
-    /// The bytes of the parameters. Those of addresses, floats, tensor maps and the log are overwritten in each launch.
+    /// The positions of the arguments that the kernel writes.
+    pub(crate) written: Vec<usize>,
+    /// Pairs `[input, output]` of positions of arguments that may be the same tensor.
+    in_place: Vec<[usize; 2]>,
+    /// `None` for the simulator.
+    loaded: Option<Loaded>,
+}
+
+/// A kernel that is loaded on a GPU.
+#[derive(Debug)]
+struct Loaded {
+    gpu: Arc<Gpu>,
+    kernel: Arc<Kernel>,
+    /// Whether each launch waits until the kernel has ended, as `CUDA_LAUNCH_BLOCKING=1` requests.
+    is_blocking: bool,
+}
+
+/// A plan with the shapes of a call.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) plan: Arc<Plan>,
+    /// `None` for the simulator.
+    on_gpu: Option<OnGpu>,
+}
+
+#[derive(Debug)]
+struct OnGpu {
+    /// The bytes of the parameters. Those of addresses, numbers, tensor maps and the log are overwritten in each launch.
     params: Params,
     grid: [u32; 3],
     /// For each pointer among the parameters: its offset in bytes, and the position of its argument.
     tensors: Vec<(usize, usize)>,
-    /// For each float parameter: its offset in bytes, the position of its argument, and its element type.
-    floats: Vec<(usize, usize, DType)>,
+    /// For each number among the parameters: its offset in bytes, the position of its argument, and its element type.
+    numbers: Vec<(usize, usize, DType)>,
     maps: Vec<Map>,
     /// The offset in bytes of the pointer to the buffer for prints and assertions, and the buffer's initial contents.
     log: Option<(usize, Vec<u8>)>,
-    /// The positions of the arguments that the kernel writes.
-    written: Vec<usize>,
-    /// Pairs `[input, output]` of positions of arguments that may be the same tensor.
-    in_place: Vec<[usize; 2]>,
-    /// Whether each launch waits until the kernel has ended, as `CUDA_LAUNCH_BLOCKING=1` requests.
-    is_blocking: bool,
 }
 
 /// A tensor map among the parameters: its offset in bytes, the position of its argument, and its encoded bytes for each address
@@ -54,56 +72,22 @@ struct Map {
 }
 
 impl Plan {
-    /// Loads the kernel of a launch, and computes the offsets of its parameters. `args` has an entry for each argument: the
-    /// kind of a number, `None` for a tensor.
-    pub(crate) fn new(
-        gpus: &Gpus,
-        gpu: &Arc<Gpu>,
-        launch: DirectLaunch,
-        args: &[Option<Number>],
-    ) -> Result<Plan, Problem> {
-        let kernel = gpu.load(gpus, &launch)?;
-        let values: Vec<Vec<u8>> = launch
-            .params
-            .iter()
-            .map(|param| match param {
-                DirectParam::Tensor { .. } | DirectParam::Log(_) => vec![0; 8],
-                DirectParam::Map { .. } => vec![0; 128],
-                DirectParam::Scalar { bytes, .. } | DirectParam::Value(bytes) => bytes.clone(),
-            })
-            .collect();
-        let laid = kernel.params(values.iter().map(Vec::as_slice));
-        let (params, offsets) = laid.map_err(|error| gpus.failed(&error))?;
-        let mut plan = Plan {
-            gpu: Arc::clone(gpu),
-            kernel,
-            name: launch.kernel.into(),
-            params,
-            grid: launch.grid,
-            tensors: Vec::new(),
-            floats: Vec::new(),
-            maps: Vec::new(),
-            log: None,
-            written: launch.written,
-            in_place: launch.in_place,
-            is_blocking: std::env::var_os("CUDA_LAUNCH_BLOCKING").is_some_and(|value| value == "1"),
-        };
-        for (param, offset) in launch.params.into_iter().zip(offsets) {
-            match param {
-                DirectParam::Tensor { arg } => plan.tensors.push((offset, arg)),
-                DirectParam::Scalar { arg, dtype, .. } => {
-                    if matches!(args.get(arg), Some(Some(Number::Float))) {
-                        plan.floats.push((offset, arg, dtype));
-                    }
-                }
-                DirectParam::Value(_) => {}
-                DirectParam::Map { arg, map } => {
-                    plan.maps.push(Map { offset, arg, map, encoded: Mutex::default() });
-                }
-                DirectParam::Log(contents) => plan.log = Some((offset, contents)),
-            }
+    /// Makes the plan of launches on the simulator.
+    pub(crate) fn simulated(prepared: &PreparedLaunch) -> Plan {
+        Plan {
+            name: prepared.kernel.as_str().into(),
+            written: prepared.written.clone(),
+            in_place: prepared.in_place.clone(),
+            loaded: None,
         }
-        Ok(plan)
+    }
+
+    /// Loads the kernel of a launch on a GPU.
+    pub(crate) fn loaded(gpus: &Gpus, gpu: &Arc<Gpu>, launch: &DirectLaunch) -> Result<Plan, Problem> {
+        let kernel = gpu.load(gpus, launch)?;
+        let is_blocking = std::env::var_os("CUDA_LAUNCH_BLOCKING").is_some_and(|value| value == "1");
+        let loaded = Some(Loaded { gpu: Arc::clone(gpu), kernel, is_blocking });
+        Ok(Plan { loaded, ..Plan::simulated(&launch.prepared) })
     }
 
     /// Refuses arguments if a written one shares memory with another; see [`overlaps`].
@@ -114,28 +98,117 @@ impl Plan {
     ) -> Result<(), Problem> {
         overlaps(&self.written, &self.in_place, args, names)
     }
+}
+
+impl Ready {
+    /// Lays out the parameters of a launch with these values.
+    pub(crate) fn new(gpus: &Gpus, plan: &Arc<Plan>, values: Values) -> Result<Ready, Problem> {
+        let plan = Arc::clone(plan);
+        let Some(Loaded { kernel, .. }) = &plan.loaded else { return Ok(Ready { plan, on_gpu: None }) };
+        let bytes: Vec<Vec<u8>> = values
+            .params
+            .iter()
+            .map(|param| match param {
+                DirectParam::Tensor { .. } | DirectParam::Log(_) => vec![0; 8],
+                DirectParam::Map { .. } => vec![0; 128],
+                DirectParam::Scalar { dtype, .. } => vec![0; hx_dtype::packed_bytes(*dtype, 1)],
+                DirectParam::Value(bytes) => bytes.clone(),
+            })
+            .collect();
+        let laid = kernel.params(bytes.iter().map(Vec::as_slice));
+        let (params, offsets) = laid.map_err(|error| gpus.failed(&error))?;
+        let mut ready = OnGpu {
+            params,
+            grid: values.grid,
+            tensors: Vec::new(),
+            numbers: Vec::new(),
+            maps: Vec::new(),
+            log: None,
+        };
+        for (param, offset) in values.params.into_iter().zip(offsets) {
+            match param {
+                DirectParam::Tensor { arg } => ready.tensors.push((offset, arg)),
+                DirectParam::Scalar { arg, dtype } => ready.numbers.push((offset, arg, dtype)),
+                DirectParam::Value(_) => {}
+                DirectParam::Map { arg, map } => {
+                    ready.maps.push(Map { offset, arg, map, encoded: Mutex::default() });
+                }
+                DirectParam::Log(contents) => ready.log = Some((offset, contents)),
+            }
+        }
+        Ok(Ready { plan, on_gpu: Some(ready) })
+    }
+
+    /// Makes a stream wait for everything that the streams of `producers` have now. Does nothing on the simulator.
+    pub(crate) fn wait_for(
+        &self,
+        gpus: &Gpus,
+        producers: impl Iterator<Item = u64>,
+        stream: u64,
+    ) -> Result<(), Problem> {
+        let Some(Loaded { gpu, .. }) = &self.plan.loaded else { return Ok(()) };
+        for producer in producers {
+            gpu.device.order(producer, stream).map_err(|error| gpus.failed(&error))?;
+        }
+        Ok(())
+    }
 
     /// Enqueues the kernel on a stream. If it prints or asserts, waits for it and returns the contents of its log buffer;
-    /// otherwise returns `None`.
+    /// otherwise returns `None`. Does nothing on the simulator.
     pub(crate) fn launch(
         &self,
         gpus: &Gpus,
         args: &[Argument<'_>],
         stream: u64,
     ) -> Result<Option<Vec<u8>>, Problem> {
+        let (Some(Loaded { gpu, kernel, is_blocking }), Some(ready)) = (&self.plan.loaded, &self.on_gpu)
+        else {
+            return Ok(None);
+        };
+        let failed = |error: RemoteError| gpus.failed(&error);
+        let mut params = ready.filled(gpu, args).map_err(failed)?;
+        gpus.launched(&self.plan.name);
+        let Some((offset, contents)) = &ready.log else {
+            kernel.launch(&mut params, ready.grid, stream).map_err(failed)?;
+            if *is_blocking && !gpu.device.is_captured(stream).map_err(failed)? {
+                gpu.device.wait(stream).map_err(failed)?;
+            }
+            return Ok(None);
+        };
+        if gpu.device.is_captured(stream).map_err(failed)? {
+            let text = format!(
+                "`{}` prints or asserts, so its launch waits for it, and cannot be captured into a graph",
+                self.plan.name
+            );
+            return Err(Problem::new(Class::Launch, &codes::LAUNCH_FAILED, text));
+        }
+        let logged = gpu.device.with_buffer(contents, stream, |log| {
+            params.write(*offset, &log.to_le_bytes());
+            kernel.launch(&mut params, ready.grid, stream)
+        });
+        logged.map(Some).map_err(failed)
+    }
+}
+
+impl OnGpu {
+    /// Returns the parameters with the addresses and numbers of a call.
+    fn filled(&self, gpu: &Gpu, args: &[Argument<'_>]) -> Result<Params, RemoteError> {
         let mut params = self.params.clone();
         let address =
             |arg: usize| args.get(arg).and_then(Argument::memory).map_or(0, |memory| memory.address);
         for (offset, arg) in &self.tensors {
             params.write(*offset, &address(*arg).to_le_bytes());
         }
-        for (offset, arg, dtype) in &self.floats {
-            if let Some(Argument::Float(value)) = args.get(*arg) {
-                let bits = dtype.encode(*value).to_le_bytes();
-                params.write(*offset, &bits[..hx_dtype::packed_bytes(*dtype, 1)]);
+        for (offset, arg, dtype) in &self.numbers {
+            match args.get(*arg) {
+                Some(Argument::Float(value)) => params.write(*offset, &float_bytes(*dtype, *value)),
+                Some(Argument::Int(value)) => params.write(*offset, &number_bytes(*dtype, *value)),
+                Some(Argument::Bool(value)) => {
+                    params.write(*offset, &number_bytes(*dtype, i64::from(*value)))
+                }
+                Some(Argument::Device { .. } | Argument::Host { .. } | Argument::Fake) | None => {}
             }
         }
-        let failed = |error: RemoteError| gpus.failed(&error);
         for map in &self.maps {
             let address = address(map.arg);
             let mut encoded = lock(&map.encoded);
@@ -143,38 +216,12 @@ impl Plan {
                 if encoded.len() >= MOST_MAPS {
                     encoded.clear();
                 }
-                encoded.insert(address, self.gpu.device.map(&map.map, address).map_err(failed)?);
+                encoded.insert(address, gpu.device.map(&map.map, address)?);
             }
             params.write(map.offset, &encoded[&address]);
         }
-        gpus.launched(&self.name);
-        let Some((offset, contents)) = &self.log else {
-            self.kernel.launch(&mut params, self.grid, stream).map_err(failed)?;
-            if self.is_blocking && !self.gpu.device.is_captured(stream).map_err(failed)? {
-                self.gpu.device.wait(stream).map_err(failed)?;
-            }
-            return Ok(None);
-        };
-        if self.gpu.device.is_captured(stream).map_err(failed)? {
-            let text = format!(
-                "`{}` prints or asserts, so its launch waits for it, and cannot be captured into a graph",
-                self.name
-            );
-            return Err(Problem::new(Class::Launch, &codes::LAUNCH_FAILED, text));
-        }
-        let logged = self.gpu.device.with_buffer(contents, stream, |log| {
-            params.write(*offset, &log.to_le_bytes());
-            self.kernel.launch(&mut params, self.grid, stream)
-        });
-        logged.map(Some).map_err(failed)
+        Ok(params)
     }
-}
-
-/// The type of a number among the arguments. Floats are filled in at each launch; integers are part of the key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Number {
-    Int,
-    Float,
 }
 
 /// Refuses arguments if one of `written` shares memory with another argument. The two arguments of a pair `[input, output]` of

@@ -15,7 +15,7 @@ def run(monkeypatch, with_torch):
     monkeypatch.chdir(BOOK / "examples/python")
     scope = {"__name__": "book"}
     blocks = BLOCK.findall((BOOK / "src/python.md").read_text(encoding="utf-8"))
-    assert len(blocks) == 5
+    assert len(blocks) == 10
     for needs_torch, code in blocks:
         if with_torch or not needs_torch:
             # Annotations of operators are read from the source of functions.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from conftest import SCALE
@@ -40,6 +42,24 @@ def test_parameters_as_they_are_written():
     assert (c.dtype, c.mutable) == ("OUT", True)
     assert dict(hx.std.gemm.gemm._generics())["BM"] == "128"
     assert dict(hx.std.gemm.gemm._compile_time([("T", "f16")]))["OUT"] == "f16"
+
+
+def test_parameters_signature_and_documentation(write):
+    scale = write(SCALE + "kernel lambda(from: f32[n], by: mut f32[n]) grid [1] threads 32 {}\n")["scale"]
+    assert [(p.name, p.type, p.mutable) for p in scale.params] == [
+        ("x", "f32[n]", False),
+        ("y", "mut f32[n]", True),
+        ("by", "f32", False),
+    ]
+    assert all(isinstance(p, hx.Parameter) for p in scale.params)
+    signature = "(x: 'f32[n]', y: 'mut f32[n]', by: 'f32', *, B=128, stream=None, tune=None)"
+    assert str(inspect.signature(scale)) == signature
+    assert str(inspect.signature(scale.specialize(B=64))) == signature.replace("128", "64")
+    assert inspect.getdoc(scale).endswith("threads 128\n\ny = x * by.") and "kernel scale<B = 128>" in scale.__doc__
+    assert hx.Kernel.__doc__.startswith("A kernel of a file.")
+    assert inspect.signature(scale).bind(1, 2, by=3, B=4).arguments == {"x": 1, "y": 2, "by": 3, "B": 4}
+    words = hx.load(scale.path)["lambda"]
+    assert str(inspect.signature(words)) == "(from: 'f32[n]', by: 'mut f32[n]', /, *, stream=None, tune=None)"
 
 
 def test_an_edited_file_is_reloaded_in_place(write, tmp_path):
@@ -120,12 +140,57 @@ kernel copied<B = 128>(x: f32[n], y: mut f32[n])
 
 def test_ranking_without_a_gpu(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (found,) = write(TUNED).copied.tune({"n": 4096}, dry_run=True)
-    assert found["kernel"].endswith("copied") and len(found["rows"]) == 3
+    copied = write(TUNED).copied
+    (found,) = copied.tune({"n": 4096}, dry_run=True)
+    assert found["kernel"].endswith("copied")
+    rows = {row["candidate"]: row["arguments"] for row in found["rows"]}
+    assert rows == {"B = 128": {"B": 128}, "B = 256": {"B": 256}, "B = 512": {"B": 512}}
+    x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
+    copied.specialize(**found["rows"][0]["arguments"])(x, y)
+    assert (y == 1).all()
     with pytest.raises(hx.FileError, match="was compiled from a text"):
         hx.compile(TUNED).copied.tune("n=8")
     with pytest.raises(hx.CompileError, match="tune"):
         write(SCALE).scale.tune("n=8,by=1.0", dry_run=True)  # The same file, with another text.
+
+
+def test_errors_of_tuning(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    copied = write(TUNED).copied
+    with pytest.raises(hx.LaunchError, match="has no dimension or parameter `m`") as caught:
+        copied.tune("m=8", dry_run=True)
+    assert (caught.value.code, caught.value.diagnostics) == ("HX0614", [])
+    with pytest.raises(TypeError, match="at least one shape"):
+        copied.tune()
+    try:
+        hx.devices()
+    except hx.MissingError:
+        with pytest.raises(hx.MissingError, match="tuning needs a GPU") as caught:
+            copied.tune("n=8")
+        assert caught.value.code == "HX0609" and caught.value.diagnostics[0]["code"] == "HX0609"
+        assert caught.value.message == "tuning needs a GPU; the simulator does not time"
+    # The command reads the file itself.
+    (tmp_path / "kernels.hx").write_text(TUNED.replace("load(tile(x", "lead(tile(x"))
+    with pytest.raises(hx.CompileError, match="nothing in scope is called `lead`") as caught:
+        copied.tune("n=8", dry_run=True)
+    assert caught.value.line == 6 and caught.value.file.endswith("kernels.hx") and caught.value.code.startswith("HX")
+
+
+def test_a_missing_program_is_no_other_program(monkeypatch, tmp_path):
+    from hx import _modules
+
+    monkeypatch.delenv("HX_COMMAND", raising=False)
+    monkeypatch.setattr(_modules.sysconfig, "get_path", lambda *_: str(tmp_path / "none"))
+    monkeypatch.setattr(_modules.sys, "prefix", str(tmp_path / "none"))
+    monkeypatch.setattr(_modules, "__file__", str(tmp_path / "none/hx/_modules.py"))
+    other = tmp_path / "hx"
+    other.write_text("#!/bin/sh\necho helix 25.01\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(hx.MissingError, match="install the package again, or name the program in `HX_COMMAND`"):
+        _modules.command()
+    other.write_text("#!/bin/sh\necho 1.0 the hx kernel language toolchain\n")
+    assert _modules.command() == str(other)
 
 
 def test_kernels_are_copied_and_pickled(write):

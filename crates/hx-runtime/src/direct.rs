@@ -214,6 +214,30 @@ impl Device {
             .map_err(|error| fault("waiting for a kernel", error))
     }
 
+    /// Makes a stream wait for everything that another stream has now. The host waits for nothing.
+    ///
+    /// # Errors
+    /// If the driver fails, or one of the streams is being captured and the other one is not part of the capture.
+    pub fn order(&self, before: u64, after: u64) -> Result<(), RemoteError> {
+        // The driver's header names stream 1 CU_STREAM_LEGACY; stream 0 is the same one.
+        let legacy = |stream: u64| if stream == 0 { 1 } else { stream };
+        if legacy(before) == legacy(after) {
+            return Ok(());
+        }
+        let _entered = Entered::new(self.context)?;
+        let during = |error| fault("waiting for the stream of an array", error);
+        let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(during)?;
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: the event was made just now, and both streams are live during the call.
+        let ordered = unsafe {
+            result::event::record(event, legacy(before) as sys::CUstream)
+                .and_then(|()| result::stream::wait_event(after as sys::CUstream, event, flags))
+        };
+        // SAFETY: the event came from `create`. The driver frees it when the wait is complete.
+        let destroyed = unsafe { result::event::destroy(event) };
+        ordered.and(destroyed).map_err(during)
+    }
+
     /// Reports whether a stream is being captured into a graph.
     ///
     /// # Errors

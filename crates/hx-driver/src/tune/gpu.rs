@@ -226,10 +226,6 @@ impl<'db> Run<'_, 'db> {
             let work = works.entrants.iter().position(|other| *other == at);
             let measured = work.and_then(|work| raced.measured.get(work).copied().flatten());
             rows.push(Row {
-                candidate: entrant.name.clone(),
-                is_default: entrant.is_default,
-                estimate_us: entrant.estimate,
-                bound: entrant.bound.clone(),
                 sample: measured.map(|m| m.sample),
                 relative: measured.map(|m| m.relative),
                 ratio: measured.and_then(|m| Some(baseline_of(m)? / m.relative)),
@@ -237,6 +233,7 @@ impl<'db> Run<'_, 'db> {
                 stored: measured.is_some_and(|m| m.stored),
                 refused: works.refused.get(&at).cloned(),
                 chosen: work.is_some() && work == raced.chosen,
+                ..Row::of(entrant)
             });
         }
         let chosen = raced.chosen.map(|work| works.entrants[work]);

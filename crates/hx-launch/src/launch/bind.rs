@@ -15,10 +15,8 @@ use hx_host::device::{LaunchArg, LaunchError, LaunchPlace, LaunchRequest};
 use hx_host::{HostError, Tensor, Value};
 use hx_lower::{CtArgs, CtValue};
 
+use super::strides::{DIM_LIMIT, Declared, with_free};
 use super::{BoundParam, BoundTensor};
-
-/// The first dimension or stride that is too large: kernels compute coordinates in signed 32-bit integers.
-const DIM_LIMIT: i64 = 1 << 31;
 
 /// Arguments that match the header.
 #[derive(Clone)]
@@ -104,7 +102,15 @@ impl<'db> Header<'db> {
         entries.filter(|at| self.resolution(*at) == Some(&Resolution::Dim(name.clone()))).count() == 1
     }
 
-    fn resolution(&self, expr: ExprId) -> Option<&Resolution> {
+    /// Describes the strides that a parameter declares.
+    pub(super) fn declared_strides(&self, strides: &[ExprId]) -> Vec<Declared> {
+        let is_one = |at| matches!(&self.signature.store[at], Expr::Literal(Literal::Int(1)));
+        let declared =
+            |at: &ExprId| Declared { is_single: self.is_single_dimension(*at), is_one: is_one(*at) };
+        strides.iter().map(declared).collect()
+    }
+
+    pub(super) fn resolution(&self, expr: ExprId) -> Option<&Resolution> {
         self.names.exprs.get(expr)
     }
 }
@@ -296,7 +302,7 @@ fn param(
         None => row_major(&extents),
         Some(strides) => {
             let actual: Vec<i64> = tensor.strides().iter().map(|&s| s as i64).collect();
-            let values = with_free_strides(header, strides, &extents, &actual);
+            let values = with_free(&header.declared_strides(strides), &extents, &actual);
             bind_strides(header, index, strides, &extents, &values, args, dims)?;
             actual
         }
@@ -436,31 +442,6 @@ fn bind_extent(
     }
 }
 
-/// Chooses the strides that no element uses, those of dimensions with at most one element, so that the launch can promise most:
-/// multiples of 16, and 1 for the last one if no other stride is 1. A name that stands at several places keeps its value.
-fn with_free_strides(header: &Header<'_>, strides: &[ExprId], extents: &[i64], actual: &[i64]) -> Vec<i64> {
-    let is_empty = extents.contains(&0);
-    let free = |axis: usize| {
-        let is_used = !is_empty && extents.get(axis).is_some_and(|extent| *extent > 1);
-        let is_single = strides.get(axis).is_some_and(|at| header.is_single_dimension(*at));
-        !is_used && is_single
-    };
-    let axes = 0..actual.len();
-    let is_unit = |axis: usize| match strides.get(axis).map(|at| &header.signature.store[*at]) {
-        Some(Expr::Literal(Literal::Int(1))) => true,
-        _ => !free(axis) && actual[axis] == 1,
-    };
-    let unit = if axes.clone().any(is_unit) { None } else { axes.clone().rev().find(|axis| free(*axis)) };
-    let reach = extents.iter().zip(actual).map(|(extent, stride)| extent.saturating_mul(*stride)).max();
-    let apart = (reach.filter(|reach| *reach < DIM_LIMIT - 16).unwrap_or(0).max(1) + 15) / 16 * 16;
-    let value = |axis| match free(axis) {
-        true if unit == Some(axis) => 1,
-        true => apart,
-        false => actual[axis],
-    };
-    axes.map(value).collect()
-}
-
 fn bind_strides(
     header: &Header<'_>,
     index: usize,
@@ -506,6 +487,11 @@ fn bind_strides(
     Ok(())
 }
 
+/// Reports whether an integer is in the range of an element type.
+pub(super) fn integer_fits(dtype: DType, value: i64) -> bool {
+    (dtype.min_value()..=dtype.max_value()).contains(&(value as f64))
+}
+
 /// Checks a number for a parameter without a shape.
 fn scalar(
     header: &Header<'_>,
@@ -530,9 +516,7 @@ fn scalar(
     };
     match (&arg.value, dtype) {
         (Value::Int(i), Some(d)) if d.is_float() => Ok(BoundParam::Float(*i as f64)),
-        (Value::Int(i), Some(d)) if (*i as f64) < d.min_value() || *i as f64 > d.max_value() => {
-            Err(refuse(format!("{i}, which does not fit")))
-        }
+        (Value::Int(i), Some(d)) if !integer_fits(d, *i) => Err(refuse(format!("{i}, which does not fit"))),
         (Value::Int(i), _) => Ok(BoundParam::Int(*i)),
         (Value::Bool(b), Some(DType::Bool)) => Ok(BoundParam::Int(i64::from(*b))),
         (Value::Float(x), Some(d)) if d.is_float() => Ok(BoundParam::Float(*x)),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hx_base::interrupt::Until;
 use hx_base::{Code, codes};
-use hx_codegen::{CudaSource, LaunchParam};
+use hx_codegen::{CudaSource, LaunchDescription, LaunchParam};
 use hx_compile::{Db, cuda_source, thread_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
@@ -40,7 +40,7 @@ impl<'a> Launcher<'a> {
     ) -> Result<(Vec<String>, Option<String>), LaunchError> {
         let (db, instance) = (self.db, checked.get());
         let source = cuda_text(db, checked)?;
-        let grid = grid_of(source, bound)?;
+        let grid = grid_of(&source.launch, bound)?;
         if grid.contains(&0) {
             // An empty grid runs nothing, as on the simulator. The driver would refuse it.
             return Ok((Vec::new(), None));
@@ -97,12 +97,26 @@ impl<'a> Launcher<'a> {
         checked: Checked<'a>,
         level: Option<u8>,
     ) -> Result<Compiled, LaunchError> {
+        Ok(self.outcome_at(cuda, checked, level)?.compiled)
+    }
+
+    /// As [`Launcher::compile`], and says whether the code came from the cache.
+    pub(super) fn compile_outcome(&self, cuda: &Cuda, checked: Checked<'a>) -> Result<Outcome, LaunchError> {
+        self.outcome_at(cuda, checked, self.levels.first())
+    }
+
+    fn outcome_at(
+        &self,
+        cuda: &Cuda,
+        checked: Checked<'a>,
+        level: Option<u8>,
+    ) -> Result<Outcome, LaunchError> {
         let source = cuda_text(self.db, checked)?;
         let outcome = compile(cuda, source, (self.target, level), self.until).map_err(|error| {
             self.refused(cuda, (checked, source), &error).unwrap_or_else(|| self.compile_error(error))
         })?;
         cuda.warn(outcome.cache_warnings.iter().map(ToString::to_string));
-        Ok(outcome.compiled)
+        Ok(outcome)
     }
 
     /// Compiles a text that is not of a kernel of the program.
@@ -213,10 +227,10 @@ pub(super) fn cuda_text<'db>(db: &'db dyn Db, checked: Checked<'db>) -> Result<&
 }
 
 /// Returns the number of blocks of a launch along x, y and z.
-pub(super) fn grid_of(source: &CudaSource, bound: &Bound) -> Result<[u32; 3], LaunchError> {
+pub(super) fn grid_of(launch: &LaunchDescription, bound: &Bound) -> Result<[u32; 3], LaunchError> {
     let lookup = |s: &Symbol| bound.symbols.get(s).copied();
     let mut grid = [1u32; 3];
-    for (axis, blocks) in source.launch.grid.iter().enumerate().take(3) {
+    for (axis, blocks) in launch.grid.iter().enumerate().take(3) {
         let value = blocks.eval(&lookup).map_err(|e| internal(e.to_string()))?;
         grid[axis] = u32::try_from(value)
             .map_err(|_| internal(format!("a grid of {value} blocks was not refused")))?;

@@ -85,7 +85,7 @@ impl<'a> Launcher<'a> {
 
     /// Returns the members that a launch leaves open: those of the kernel's family, unless the launch states a parameter that decides
     /// between them; then the kernel with the values of each parameter that the launch gives as `auto`.
-    fn members_of(&self, kernel: Kernel<'a>, Closed { request, open }: &Closed) -> Vec<Member> {
+    pub(super) fn members_of(&self, kernel: Kernel<'a>, Closed { request, open }: &Closed) -> Vec<Member> {
         let db: &'a dyn Db = self.db;
         let family: &Family = family_of(db, kernel);
         let is_decided = request.generics.iter().any(|(name, _)| family.decided.contains(name));

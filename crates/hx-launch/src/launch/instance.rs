@@ -1,6 +1,7 @@
 //! Chooses the instance of a launch, and checks what only the instance knows: computed shapes and `where` clauses.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use hx_base::{Label, codes};
 use hx_compile::{Db, Instance, instance_errors, thread_program, tile_program};
@@ -33,25 +34,58 @@ impl<'db> Checked<'db> {
     }
 }
 
-/// Formats an instance as `path::kernel<BM = 64, T = f16> k % 8`: all compile-time arguments, the divisors of dimensions and
-/// strides that are below the maximum, the strides that are 1 if they are not the usual ones, and the candidate unless it is
-/// the first.
+/// The parts of an instance as text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InstanceText {
+    /// The path of the file.
+    pub path: String,
+    pub kernel: String,
+    /// All compile-time arguments, by name.
+    pub arguments: Vec<(String, String)>,
+    /// The divisors of dimensions and strides that are below the maximum, as `k % 8`, and the strides that are 1 if they are not the usual
+    /// ones, as `ld = 1`.
+    pub facts: Vec<String>,
+    /// The number of the candidate; 0 is the first.
+    pub candidate: u32,
+}
+
+impl InstanceText {
+    pub(super) fn of<'db>(db: &'db dyn Db, checked: Checked<'db>) -> InstanceText {
+        let instance = checked.get();
+        let kernel = instance.kernel(db);
+        let args = tile_program(db, instance).as_ref().map(|lowered| &lowered.sources.args);
+        let arguments = args.into_iter().flatten().map(|(name, value)| (name.to_string(), value.to_string()));
+        let facts = instance.facts(db);
+        let divisors = facts.dims.iter().filter(|(_, d)| **d < LaunchFacts::MAX);
+        let units = facts.units.iter().flatten().map(|name| format!("{name} = 1"));
+        InstanceText {
+            path: kernel.file(db).path(db).to_owned(),
+            kernel: kernel.name(db).to_string(),
+            arguments: arguments.collect(),
+            facts: divisors.map(|(name, divisor)| format!("{name} % {divisor}")).chain(units).collect(),
+            candidate: instance.candidate(db),
+        }
+    }
+}
+
+impl fmt::Display for InstanceText {
+    /// Formats an instance as `path::kernel<BM = 64, T = f16> k % 8`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let args: Vec<_> = self.arguments.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        write!(f, "{}::{}<{}>", self.path, self.kernel, args.join(", "))?;
+        for fact in &self.facts {
+            write!(f, " {fact}")?;
+        }
+        match self.candidate {
+            0 => Ok(()),
+            number => write!(f, " candidate {number}"),
+        }
+    }
+}
+
+/// Formats an instance as [`InstanceText`] does.
 pub(super) fn shown<'db>(db: &'db dyn Db, checked: Checked<'db>) -> String {
-    let instance = checked.get();
-    let kernel = instance.kernel(db);
-    let args = tile_program(db, instance).as_ref().map(|lowered| &lowered.sources.args);
-    let args: Vec<_> = args.into_iter().flatten().map(|(name, value)| format!("{name} = {value}")).collect();
-    let mut out = format!("{}::{}<{}>", kernel.file(db).path(db), kernel.name(db), args.join(", "));
-    for (name, divisor) in instance.facts(db).dims.iter().filter(|(_, d)| **d < LaunchFacts::MAX) {
-        out += &format!(" {name} % {divisor}");
-    }
-    for name in instance.facts(db).units.iter().flatten() {
-        out += &format!(" {name} = 1");
-    }
-    match instance.candidate(db) {
-        0 => out,
-        number => format!("{out} candidate {number}"),
-    }
+    InstanceText::of(db, checked).to_string()
 }
 
 /// The treatment of instances in which the static checks found errors.

@@ -180,7 +180,7 @@ impl<'a> Launcher<'a> {
             return Ok(false);
         }
         let source = cuda_text(db, checked)?;
-        let grid = grid_of(source, bound)?;
+        let grid = grid_of(&source.launch, bound)?;
         if !grid.contains(&0) {
             let compiled = self.compile(&gpu.cuda, checked)?;
             let launch = self.resident(gpu, (source, &compiled, grid), bound, 0, memory)?;

@@ -221,7 +221,7 @@ impl<'a> Launcher<'a> {
         let db: &'a dyn Db = self.db;
         let Chosen { checked, bound, .. } = self.chosen(request)?;
         let source = cuda_text(db, checked)?;
-        let grid = grid_of(source, &bound)?;
+        let grid = grid_of(&source.launch, &bound)?;
         let compiled = self.compile(&gpu.cuda, checked)?;
         let estimated = self.timing.estimates.then(|| estimates::launch(db, checked, &bound)).flatten();
         let peak = peak::of(db, checked, gpu);

@@ -45,33 +45,45 @@ from ._errors import (
     DeviceError,
     Error,
     FileError,
+    ForkError,
     KernelError,
     LaunchError,
     MissingError,
 )
-from ._hx import Kernel, __version__
+from ._events import Compile, Counters, counters, on_compile
+from ._hx import Instance, Kernel, __version__
 from ._modules import Module, Parameter, compile, devices, load, std
 from ._arrays import View, pack, unpack, view
+from ._results import Cost, Member, TunedRow, TunedShape
 
 __all__ = [
     "AssertionFailed",
+    "Compile",
     "CompileError",
     "ContextLost",
+    "Cost",
+    "Counters",
     "DType",
     "DeviceError",
     "Error",
     "FileError",
+    "ForkError",
+    "Instance",
     "Kernel",
     "KernelError",
     "LaunchError",
+    "Member",
     "MissingError",
     "Module",
     "Parameter",
+    "TunedRow",
+    "TunedShape",
     "View",
     "__version__",
     "bf16",
     "bool_",
     "compile",
+    "counters",
     "devices",
     "f16",
     "f32",
@@ -88,6 +100,7 @@ __all__ = [
     "i64",
     "i8",
     "load",
+    "on_compile",
     "pack",
     "std",
     "tf32",

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ._errors import LaunchError
     from ._hx import Kernel
 
-#: Place, address, element type, extents, strides in elements, and for host memory the object that reads and writes the elements; a
-#: number is the last part alone.
+#: Place, address, element type, extents, strides in elements, and for host memory the object that reads and writes the elements, for
+#: memory of a GPU what its protocol says; a number is the last part alone.
 Described = tuple[int, int, str, tuple[int, ...], tuple[int, ...], Any]
 
 #: The place of host memory, that of a tensor without elements, and that of a number.
@@ -121,12 +121,13 @@ def _of_bytes(data: bytes, base: Any, name: str, dtype: str | None, order: str |
 
 
 class HostArray:
-    """The elements of a NumPy array."""
+    """The elements of an array in host memory. `could_move` says that it is of a library that also has arrays on GPUs."""
 
-    __slots__ = ("array", "writable")
+    __slots__ = ("array", "could_move", "writable")
 
-    def __init__(self, array: numpy.ndarray[Any, Any]) -> None:
+    def __init__(self, array: numpy.ndarray[Any, Any], could_move: bool = False) -> None:
         self.array = array
+        self.could_move = could_move
         self.writable = bool(array.flags.writeable)
 
     def _span(self) -> numpy.ndarray[Any, Any]:
@@ -191,8 +192,47 @@ class PackedArray(HostArray):
         self.array[...] = single.view(self.array.dtype).reshape(self.array.shape)
 
 
-def describe(array: Any) -> Described | None:
-    """Describes an array or a tensor; `None` for other objects."""
+class DeviceArray:
+    """What a protocol says of memory on a GPU besides its place and form."""
+
+    __slots__ = ("produced_on", "read_only")
+
+    def __init__(self, read_only: bool, produced_on: int | None) -> None:
+        self.read_only = read_only
+        #: The stream on which the elements were written, if the launch must wait for it.
+        self.produced_on = produced_on
+
+
+class LaunchStream:
+    """The stream of a launch on arrays of other libraries than PyTorch: the one that the call names, or the current one of the library."""
+
+    __slots__ = ("arguments", "chosen")
+
+    def __init__(self, arguments: list[Any], given: int | None) -> None:
+        self.arguments = [getattr(argument, "__hx_base__", argument) for argument in arguments]
+        #: The stream, once it was needed.
+        self.chosen = given
+
+    def on(self, device: int) -> int:
+        """Returns the stream. The arrays are on this device."""
+        if self.chosen is None:
+            self.chosen = self._current(device)
+        return self.chosen
+
+    def _current(self, device: int) -> int:
+        torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+        if torch is None or not any(isinstance(argument, torch.Tensor) for argument in self.arguments):
+            if cupy is not None and any(isinstance(argument, cupy.ndarray) for argument in self.arguments):
+                return int(cupy.cuda.get_current_stream(device).ptr)
+        # A program that has not started CUDA through PyTorch has no other stream than the default one.
+        if torch is None or not torch.cuda.is_initialized():
+            return 0
+        return int(torch.cuda.current_stream(device).cuda_stream)
+
+
+def describe(array: Any, stream: LaunchStream | None = None) -> Described | None:
+    """Describes an array or a tensor; `None` for other objects. Its elements are complete for a launch on `stream`."""
+    stream = stream or LaunchStream([array], None)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return _torch(torch, array)
@@ -200,11 +240,15 @@ def describe(array: Any) -> Described | None:
     if numpy is not None and isinstance(array, numpy.generic):
         return NUMBER, 0, "", (), (), array.item()
     if numpy is not None and isinstance(array, numpy.ndarray):
+        # NumPy imports this module at its first use: a masked array exists only after that.
+        masked = sys.modules.get("numpy.ma")
+        if masked is not None and isinstance(array, masked.MaskedArray):
+            raise _refused("HX0638", "found an array with a mask, which a kernel would ignore: pass `x.filled(value)`")
         return _numpy(array, array.dtype)
     if hasattr(array, "__cuda_array_interface__"):
-        return _cuda_interface(array)
+        return _cuda_interface(array, stream)
     if hasattr(array, "__dlpack_device__") and hasattr(array, "__dlpack__"):
-        return _dlpack(array)
+        return _dlpack(array, stream)
     if hasattr(array, "__array_interface__"):
         import numpy as np
 
@@ -255,7 +299,7 @@ def _torch(torch: Any, tensor: Any) -> Described | None:
     if name in ("bf16", "f8e4m3", "f8e5m2", "f8e8m0", "f4e2m1"):
         # NumPy has no such elements: it moves them as integers.
         plain = plain.view(torch.int16 if name == "bf16" else torch.uint8)
-    return HOST, address, name, shape, strides, HostArray(plain.numpy())
+    return HOST, address, name, shape, strides, HostArray(plain.numpy(), could_move=True)
 
 
 def _refused(code: str, text: str) -> LaunchError:
@@ -264,20 +308,31 @@ def _refused(code: str, text: str) -> LaunchError:
     return LaunchError(f"error[{code}]: {text}", code, text)
 
 
-def _cuda_interface(array: Any) -> Described | None:
+def _cuda_interface(array: Any, stream: LaunchStream) -> Described | None:
     facts = array.__cuda_array_interface__
     import numpy
 
+    if facts.get("mask") is not None:
+        raise _refused("HX0638", "found an array with a mask, which a kernel would ignore: pass an array without one")
     dtype = numpy.dtype(facts["typestr"])
     name = name_of(getattr(array, "dtype", dtype)) or name_of(dtype) or str(dtype)
     shape = tuple(facts["shape"])
     width = dtype.itemsize
-    if facts.get("strides") is None:
+    given = facts.get("strides")
+    if given is None:
         strides = _packed(shape)
+    elif any(stride % width for stride in given):
+        raise _refused("HX0637", f"found an array with strides of {tuple(given)} bytes for elements of {width}: pass a copy")
     else:
-        strides = tuple(stride // width for stride in facts["strides"])
-    address = int(facts["data"][0] or 0)
-    return _device_of(array), address, name, shape, strides, None
+        strides = tuple(stride // width for stride in given)
+    address, read_only = facts["data"]
+    produced_on = facts.get("stream")
+    if produced_on == 0:
+        raise _refused("HX0638", "found an array whose `__cuda_array_interface__` names the stream 0, expected `None`, 1, 2 or a handle")
+    device = _device_of(array)
+    stream.on(device)
+    protocol = DeviceArray(bool(read_only), None if produced_on is None else int(produced_on))
+    return device, int(address or 0), name, shape, strides, protocol
 
 
 def _device_of(array: Any) -> int:
@@ -310,7 +365,7 @@ class _DLDevice(ctypes.Structure):
 
 
 class _DLTensor(ctypes.Structure):
-    """The first member of a `DLManagedTensor`, as `dlpack.h` has it."""
+    """The first member of a `DLManagedTensor`, as `dlpack.h` has it, and the last one of a `DLManagedTensorVersioned`."""
 
     _fields_ = [
         ("data", ctypes.c_void_p),
@@ -325,6 +380,22 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
+class _Versioned(ctypes.Structure):
+    """A `DLManagedTensorVersioned` of `dlpack.h`, from version 1 on."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _DLTensor),
+    ]
+
+
+#: The flag of a tensor that must not be written.
+_READ_ONLY = 1
+
 #: The kinds of devices whose memory the GPU addresses: CUDA, and CUDA's managed memory.
 _CUDA, _MANAGED = 2, 13
 
@@ -333,29 +404,49 @@ _CUDA, _MANAGED = 2, 13
 _F4E2M1_PAIR = (17, 4, 2)
 
 
-def _dlpack(array: Any) -> Described | None:
+def _dlpack(array: Any, stream: LaunchStream) -> Described | None:
     kind, number = (int(part) for part in array.__dlpack_device__())
     if kind not in (_CUDA, _MANAGED):
         import numpy
 
         made = numpy.from_dlpack(array)
-        return _numpy(made, made.dtype)
-    capsule = array.__dlpack__()
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    address = pointer(capsule, b"dltensor")
-    if not address:
-        return None
-    tensor = ctypes.cast(address, ctypes.POINTER(_DLTensor)).contents
+        found = _numpy(made, made.dtype)
+        if found is not None:
+            found[5].could_move = True
+        return found
+    # The array makes this stream wait for its elements. The protocol has no stream 0: 1 is the default one.
+    waiting = stream.on(number) or 1
+    try:
+        capsule = array.__dlpack__(stream=waiting, max_version=(1, 0))
+    except TypeError:
+        # A library from before version 1 knows no `max_version`.
+        capsule = array.__dlpack__(stream=waiting)
+    tensor, read_only = _tensor_of(capsule)
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else _packed(shape)
     if (tensor.code, tensor.bits, tensor.lanes) == _F4E2M1_PAIR:
         shape, strides = _paired(shape, strides)
-        return number, (tensor.data or 0) + tensor.byte_offset, "f4e2m1", shape, strides, None
+        return number, (tensor.data or 0) + tensor.byte_offset, "f4e2m1", shape, strides, DeviceArray(read_only, None)
     name = dlpack_dtype(tensor.code, tensor.bits, tensor.lanes) or f"{tensor.bits} bits of kind {tensor.code}"
     data = (tensor.data or 0) + tensor.byte_offset
     # The array owns the memory, and outlives the call; the capsule is given back unused.
-    return number, data, name, shape, strides, None
+    return number, data, name, shape, strides, DeviceArray(read_only, None)
+
+
+def _tensor_of(capsule: Any) -> tuple[_DLTensor, bool]:
+    """Returns the tensor in a capsule of DLPack, and whether it must not be written."""
+    name_in, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_in.restype, name_in.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    name = name_in(capsule)
+    if name == b"dltensor":
+        return ctypes.cast(pointer(capsule, name), ctypes.POINTER(_DLTensor)).contents, False
+    if name != b"dltensor_versioned":
+        raise _refused("HX0638", f"found a capsule `{name!r}` of DLPack, expected `dltensor` or `dltensor_versioned`")
+    versioned = ctypes.cast(pointer(capsule, name), ctypes.POINTER(_Versioned)).contents
+    if versioned.major != 1:
+        raise _refused("HX0638", f"found a tensor of version {versioned.major} of DLPack, expected version 1")
+    return versioned.tensor, bool(versioned.flags & _READ_ONLY)
 
 
 def written(value: Any) -> str:

@@ -78,3 +78,7 @@ class MissingError(Error, RuntimeError):
 
 class FileError(Error, OSError):
     """A file cannot be read."""
+
+
+class ForkError(Error, RuntimeError):
+    """This process was forked from one that had launched or compiled kernels: start it by the method spawn."""

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
+import keyword
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ._errors import MissingError
 from ._hx import Engine, Kernel
 
 _engine: Engine | None = None
 _opening = threading.Lock()
-_texts = 0
+#: The names of the texts that were compiled without one.
+_texts: dict[str, str] = {}
 
 
 def command() -> str:
     """Returns the path of the program `hx` that belongs to this package.
 
     `HX_COMMAND` names another one. Without a program beside this Python, one on `PATH` is taken if it says that it is ours.
+
+    Raises `MissingError` if there is none. Another program may have the same name.
     """
     named = os.environ.get("HX_COMMAND")
     if named:
@@ -41,8 +48,8 @@ def command() -> str:
         told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
         if "the hx kernel language toolchain" in told:
             return found
-    # The first compile then says that the program is missing.
-    return name
+    text = "the program `hx` of this package is missing: install the package again, or name the program in `HX_COMMAND`"
+    raise MissingError(f"error[HX0606]: {text}", "HX0606", text)
 
 
 def engine() -> Engine:
@@ -52,6 +59,18 @@ def engine() -> Engine:
         if _engine is None:
             _engine = Engine(command())
         return _engine
+
+
+def _forked() -> None:
+    """Runs in a process that was forked just now."""
+    _opening.release()
+    if _engine is not None:
+        _engine.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    # No process is forked while another thread makes the engine: its child would wait for that thread.
+    os.register_at_fork(before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_forked)
 
 
 @dataclass(frozen=True)
@@ -77,6 +96,56 @@ def parameters(kernel: Kernel) -> list[Parameter]:
         Parameter(name, text, dtype, None if shape is None else tuple(shape), None if strides is None else tuple(strides), mutable)
         for name, text, dtype, shape, strides, mutable in kernel._params()
     ]
+
+
+def signature(kernel: Kernel) -> inspect.Signature:
+    """Returns the signature of a call: the run-time parameters, then the compile-time ones with their defaults as they are written."""
+    found = parameters(kernel)
+    # A word of Python's own cannot be a name in a call.
+    is_word = any(keyword.iskeyword(parameter.name) for parameter in found)
+    kind = inspect.Parameter.POSITIONAL_ONLY if is_word else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    run_time = [inspect.Parameter(parameter.name, kind, annotation=parameter.type) for parameter in found]
+    generics = kernel._generics()
+    named = {name: kernel.fixed.get(name, default) for name, default in generics if not keyword.iskeyword(name)}
+    compile_time = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if text is None else Written(text))
+        for name, text in named.items()
+    ]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        for name in ("stream", "tune")
+        if name not in named and name not in {parameter.name for parameter in run_time}
+    ]
+    return inspect.Signature([*run_time, *compile_time, *options])
+
+
+class Written(str):
+    """A default as it is written in hx."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _OfKernel:
+    """An attribute of kernels that the class itself has in another form, as Python's own `__doc__` is."""
+
+    def __init__(self, of_class: Any, of_kernel: Callable[[Kernel], Any]) -> None:
+        self.of_class, self.of_kernel = of_class, of_kernel
+
+    def __get__(self, kernel: Kernel | None, _: type) -> Any:
+        return self.of_class if kernel is None else self.of_kernel(kernel)
+
+
+def _documented(kernel: Kernel) -> str:
+    """The header of a kernel, and its doc comment."""
+    return f"{kernel.header}\n\n{kernel.doc}" if kernel.doc else kernel.header
+
+
+# `help`, `inspect.signature` and notebooks read them.
+setattr(Kernel, "__doc__", _OfKernel(Kernel.__doc__, _documented))
+setattr(Kernel, "__signature__", _OfKernel(None, signature))
 
 
 class Module:
@@ -164,11 +233,14 @@ def load(path: str | os.PathLike[str]) -> Module:
 
 
 def compile(text: str, name: str | None = None) -> Module:
-    """Loads kernels from a text. `name` is the name of the file in diagnostics; a later text of that name takes its place."""
-    global _texts
+    """Loads kernels from a text. `name` is the name of the file in diagnostics; a later text of that name takes its place.
+
+    The same text without a name is the same module again, with all that its kernels have prepared.
+    """
     if name is None:
-        _texts += 1
-        name = f"<text {_texts}>.hx"
+        with _opening:
+            # A text that was compiled before keeps its kernels and their plans.
+            name = _texts.setdefault(text, f"<text {len(_texts) + 1}>.hx")
     return Module(engine().text(name, text), os.path.splitext(os.path.basename(name))[0])
 
 

@@ -1,6 +1,7 @@
 //! Calls of kernels.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hx_base::codes;
 use hx_base::interrupt::Until;
@@ -8,27 +9,26 @@ use hx_hir::{ItemKey, Name};
 use hx_host::device::{LaunchArg, LaunchRequest};
 use hx_host::{Tensor, Value};
 use hx_inspect::Choosing;
-use hx_launch::{Considered, Launcher, host_value};
+use hx_launch::{Considered, Found, Given, Launcher, Machine, PreparedLaunch, host_value};
 use hx_lower::WrittenArg;
 use hx_workspace::Database;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
+use super::instance::{InstanceLaunch, KernelInstance};
 use super::{Kernel, order};
-use crate::arguments::{Argument, read};
+use crate::arguments::{Argument, Protocol, Reader, read};
 use crate::errors::{Class, Problem, raised};
+use crate::events::{self, Compiled};
 use crate::gpu::Gpu;
 use crate::lock::lock;
-use crate::plan::{Number, Plan, overlaps};
+use crate::plan::{Plan, Ready, overlaps};
+use crate::shared::Shared;
 use crate::simulator;
 use crate::torch::Torch;
 
-/// The largest number of plans of a kernel. Above it, all plans are dropped, so that calls with ever new shapes need no more
-/// memory.
-const MOST_PLANS: usize = 1024;
-
-/// A call of a kernel: its arguments, and the key of its plan.
+/// A call of a kernel: its arguments, and the key of its form.
 pub(super) struct Call<'py> {
     args: Vec<Argument<'py>>,
     /// For each argument, the block in which its elements lie, as it is written in hx; `None` for the order of its strides.
@@ -46,7 +46,7 @@ pub(super) struct Call<'py> {
 }
 
 impl<'py> Call<'py> {
-    /// Adds an argument, and everything that a plan depends on to the key.
+    /// Adds an argument, and everything that its form depends on to the key.
     fn push(&mut self, arg: Argument<'py>, order: Option<String>, name: Option<String>) {
         if let Some(name) = &name {
             identify(name, &mut self.key);
@@ -95,6 +95,29 @@ impl<'py> Call<'py> {
         Ok(place.and_then(|(_, place)| place))
     }
 
+    /// Refuses memory of a GPU that its owner declares as read-only, for a parameter that the kernel writes.
+    fn expect_writable(&self, mutable: &[bool]) -> Result<(), Problem> {
+        for (at, arg) in self.args.iter().enumerate() {
+            let Argument::Device { protocol: Protocol { is_read_only: true, .. }, .. } = arg else {
+                continue;
+            };
+            let name = self.name(at);
+            let position = self.params.iter().position(|param| *param == name);
+            if position.and_then(|position| mutable.get(position)) == Some(&true) {
+                return Err(read_only(&name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the streams that the launch must wait for.
+    fn producers(&self) -> impl Iterator<Item = u64> {
+        self.args.iter().filter_map(|arg| match arg {
+            Argument::Device { protocol, .. } => protocol.produced_on,
+            _ => None,
+        })
+    }
+
     /// Returns the launch as a request. Its tensors have types, shapes and strides, but no elements.
     fn request(
         &self,
@@ -136,8 +159,37 @@ impl<'py> Call<'py> {
         Ok(LaunchRequest { kernel, generics, args, candidate: None })
     }
 
+    fn given(&self) -> Vec<Given<'_>> {
+        self.args.iter().map(Argument::given).collect()
+    }
+
     fn align(&self) -> Vec<u32> {
         self.args.iter().map(|arg| arg.memory().map_or(16, crate::arguments::Memory::align)).collect()
+    }
+}
+
+/// A plan that was made, and how.
+struct Made {
+    plan: Plan,
+    prepared: PreparedLaunch,
+    /// The code that was made for it; `None` if the process had it.
+    compiled: Option<Compiled>,
+    /// The time from the arguments to the plan.
+    seconds: f64,
+}
+
+impl Made {
+    fn of(
+        shared: &Shared,
+        (machine, identity): (&Machine, u64),
+        prepared: PreparedLaunch,
+        plan: Plan,
+        (start, is_cached): (Instant, bool),
+    ) -> Made {
+        let device = machine.device();
+        let is_new = shared.is_new(format!("{device} {identity:x} {}", prepared.instance), is_cached);
+        let compiled = is_new.then(|| Compiled { device, target: machine.target().name(), is_cached });
+        Made { plan, prepared, compiled, seconds: start.elapsed().as_secs_f64() }
     }
 }
 
@@ -161,9 +213,12 @@ pub(super) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
     py.import("hx._arrays")?.call_method1("written", (value,))?.extract()
 }
 
+/// Marks a text in a key. No argument begins with it: see [`Argument::identify`].
+const TEXT: u64 = 7;
+
 /// Appends the length and the bytes of a text to a key, so that different sequences of texts give different keys.
 fn identify(text: &str, key: &mut Vec<u64>) {
-    key.push(text.len() as u64);
+    key.push(TEXT | (text.len() as u64) << 8);
     for part in text.as_bytes().chunks(8) {
         let mut word = [0; 8];
         word[..part.len()].copy_from_slice(part);
@@ -179,14 +234,18 @@ impl Kernel {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Call<'py>>> {
+        raised(py, self.shared.expect_own_process())?;
         if lock(&self.state).generation != self.shared.generation() {
             self.refresh(py)?;
         }
-        let (params, generation) = {
+        let (params, mutable, generation) = {
             let state = lock(&self.state);
-            (Arc::clone(&state.params), state.generation)
+            (Arc::clone(&state.params), Arc::clone(&state.mutable), state.generation)
         };
         let torch = Torch::loaded(py)?;
+        let named = kwargs.map(|kwargs| kwargs.get_item(intern!(py, "stream"))).transpose()?.flatten();
+        let named = named.map(|value| stream(&value)).transpose()?.flatten();
+        let reader = Reader::of_call(torch, args, kwargs, named);
         let mut call = Call {
             args: Vec::with_capacity(params.len()),
             orders: Vec::with_capacity(params.len()),
@@ -203,18 +262,18 @@ impl Kernel {
                 Some(name) => format!("the argument for `{name}`"),
                 None => format!("argument {}", at + 1),
             };
-            let read = read(&arg, torch, &which)?;
+            let read = read(&arg, &reader, &which)?;
             let order = order::of(&arg, &read, torch)?;
             call.push(read, order, None);
         }
         for (name, value) in kwargs.into_iter().flatten() {
             let name: String = name.extract()?;
             if call.params.contains(&name) {
-                let arg = read(&value, torch, &|| format!("the argument for `{name}`"))?;
+                let arg = read(&value, &reader, &|| format!("the argument for `{name}`"))?;
                 let order = order::of(&value, &arg, torch)?;
                 call.push(arg, order, Some(name));
             } else if name == "stream" {
-                call.stream = stream(&value)?;
+                continue;
             } else if name == "tune" {
                 let text: String = value.extract()?;
                 identify(&name, &mut call.key);
@@ -229,36 +288,65 @@ impl Kernel {
                 call.generics.push((name, text));
             }
         }
+        call.stream = reader.stream()?;
+        raised(py, call.expect_writable(&mutable))?;
         let is_fake = call.args.iter().any(|arg| matches!(arg, Argument::Fake));
         Ok((!is_fake).then_some(call))
     }
 
     /// Launches the kernel, on the GPU of its tensors or on the simulator.
     pub(super) fn called(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
-        let Some(device) = raised(py, call.place())? else { return self.simulated(py, call) };
-        let known = lock(&self.state).plans.get(call.key.as_slice()).map(Arc::clone);
-        let plan = match known {
-            Some(plan) => plan,
-            None => self.plan(py, call, device)?,
-        };
-        raised(py, plan.check_overlaps(&call.args, &|at| call.name(at)))?;
+        let device = raised(py, call.place())?;
+        let ready = self.ready(py, call, device)?;
+        raised(py, ready.plan.check_overlaps(&call.args, &|at| call.name(at)))?;
+        let Some(device) = device else { return self.simulated(py, call, &ready.plan.written) };
         let stream = match (call.stream, Torch::loaded(py)?) {
             (Some(stream), _) => stream,
             (None, Some(torch)) => torch.stream(py, device)?,
             (None, None) => 0,
         };
-        let logged = raised(py, plan.launch(&self.shared.gpus, &call.args, stream))?;
+        raised(py, ready.wait_for(&self.shared.gpus, call.producers(), stream))?;
+        let logged = raised(py, ready.launch(&self.shared.gpus, &call.args, stream))?;
+        self.shared.counters.launches.add();
         match logged {
             Some(bytes) => self.logged(py, call, device, &bytes),
             None => Ok(()),
         }
     }
 
-    /// Prepares the launch of a call, so that the call itself neither chooses nor compiles. On the simulator it checks the arguments.
+    /// Prepares the launch of a call, so that the call itself neither chooses nor compiles. On the simulator it also checks that written
+    /// arguments share no memory.
     pub(super) fn warmed(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
-        let Some(device) = raised(py, call.place())? else { return self.checked(py, call) };
-        let is_known = lock(&self.state).plans.contains_key(call.key.as_slice());
-        if is_known { Ok(()) } else { self.plan(py, call, device).map(drop) }
+        let device = raised(py, call.place())?;
+        let ready = self.ready(py, call, device)?;
+        if device.is_none() {
+            raised(py, ready.plan.check_overlaps(&call.args, &|at| call.name(at)))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the prepared launch of a call: that of an earlier call with the same numbers, one that an earlier plan computes from the
+    /// numbers, or a new one.
+    fn ready(&self, py: Python<'_>, call: &Call<'_>, device: Option<u32>) -> PyResult<Arc<Ready>> {
+        let given = call.given();
+        let found = lock(&self.state).plans.find(&call.key, &given);
+        let (plan, values) = match found {
+            Found::Ready(ready) => {
+                self.shared.counters.plan_hits.add();
+                return Ok(ready);
+            }
+            Found::Plan(plan, values) => {
+                self.shared.counters.plan_hits.add();
+                (plan, values)
+            }
+            Found::Nothing => return self.plan(py, call, device),
+        };
+        let ready = Arc::new(raised(py, Ready::new(&self.shared.gpus, &plan, values))?);
+        let mut state = lock(&self.state);
+        if state.generation == call.generation {
+            state.plans.keep(&call.key, &given, Arc::clone(&ready));
+        }
+        Ok(ready)
     }
 
     /// Returns the members that a call leaves open, fastest first.
@@ -276,28 +364,52 @@ impl Kernel {
         raised(py, choice)
     }
 
-    /// Prepares the launch of a call: binds the arguments, compiles the kernel, loads it, and keeps the plan for calls with the
-    /// same key.
-    fn plan(&self, py: Python<'_>, call: &Call<'_>, device: u32) -> PyResult<Arc<Plan>> {
-        let (align, numbers, choosing) = (call.align(), numbers(call), call.choosing);
+    /// Prepares the launch of a call: binds the arguments, compiles the kernel, loads it, and keeps the plan for calls of the same form
+    /// with the same facts.
+    fn plan(&self, py: Python<'_>, call: &Call<'_>, device: Option<u32>) -> PyResult<Arc<Ready>> {
+        let (align, choosing) = (call.align(), call.choosing);
         let request = self.requested(py, call)?;
-        let plan = self.shared.interruptible(py, |db, until| {
+        let made = self.shared.interruptible(py, |db, until| {
+            let start = Instant::now();
+            let of_launch = |error| Problem::launch(db, Class::Compile, error);
+            let identity = lock(&self.state).identity.text;
+            let Some(device) = device else {
+                let machine = &self.shared.simulator;
+                let launcher = Launcher::new(db, machine, until).choosing(choosing);
+                let prepared = launcher.prepared(&request, &[]).map_err(of_launch)?;
+                let plan = Plan::simulated(&prepared);
+                return Ok(Made::of(&self.shared, (machine, identity), prepared, plan, (start, false)));
+            };
             let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
             let tuned = self.shared.tuned(db, &self.path)?;
             let launcher = launcher(db, &gpu, until).with_tuned(Some(&*tuned)).choosing(choosing);
-            let launch = launcher.direct(&request, &align);
-            let launch = launch.map_err(|error| Problem::launch(db, Class::Compile, error))?;
-            Plan::new(&self.shared.gpus, &gpu, launch, &numbers)
+            let launch = launcher.direct(&request, &align).map_err(of_launch)?;
+            let plan = Plan::loaded(&self.shared.gpus, &gpu, &launch)?;
+            let is_cached = launch.from_cache;
+            Ok(Made::of(&self.shared, (&gpu.machine, identity), launch.prepared, plan, (start, is_cached)))
         })?;
-        let plan = Arc::new(raised(py, plan)?);
-        let mut state = lock(&self.state);
-        if state.generation == call.generation {
-            if state.plans.len() >= MOST_PLANS {
-                state.plans.clear();
+        let Made { plan, prepared, compiled, seconds } = raised(py, made)?;
+        let plan = Arc::new(plan);
+        let ready = Arc::new(raised(py, Ready::new(&self.shared.gpus, &plan, prepared.values))?);
+        self.shared.counters.plans.add();
+        {
+            let (mut state, given) = (lock(&self.state), call.given());
+            if state.generation == call.generation {
+                state.plans.insert(&call.key, (prepared.form, &prepared.read, prepared.recipe), plan);
+                state.plans.keep(&call.key, &given, Arc::clone(&ready));
             }
-            state.plans.insert(call.key.clone().into_boxed_slice(), Arc::clone(&plan));
         }
-        Ok(plan)
+        events::planned(py, &self.name, &prepared.instance, seconds, compiled.as_ref())?;
+        Ok(ready)
+    }
+
+    /// Returns the instance that a call takes.
+    pub(super) fn instance_of(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<KernelInstance> {
+        let device = raised(py, call.place())?;
+        let (request, align) = (self.requested(py, call)?, call.align());
+        let launch =
+            InstanceLaunch { path: self.path.clone(), request, align, device, choosing: call.choosing };
+        KernelInstance::new(py, Arc::clone(&self.shared), launch)
     }
 
     fn requested(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<LaunchRequest> {
@@ -320,20 +432,16 @@ impl Kernel {
     }
 
     /// Runs the kernel on the simulator.
-    fn simulated(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
+    fn simulated(&self, py: Python<'_>, call: &Call<'_>, written: &[usize]) -> PyResult<()> {
         let request = self.requested(py, call)?;
-        let check = |db: &Database, until: Until<'_>| simulator::check(&self.shared, db, until, &request);
-        let written = raised(py, self.shared.interruptible(py, check)?)?;
-        self.expect_apart(py, call, (&request, &[]), (&written, None))?;
-        for &at in &written {
+        for &at in written {
             if let Some(Argument::Host { array, .. }) = call.args.get(at)
                 && !array.getattr(intern!(py, "writable"))?.extract::<bool>()?
             {
-                let text =
-                    format!("the array for `{}` is read-only, and the kernel writes it", call.name(at));
-                return Err(Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, text).raise(py));
+                return Err(read_only(&call.name(at)).raise(py));
             }
         }
+        self.warn_of_simulator(py, call)?;
         let contents = call.args.iter().map(|arg| match arg {
             Argument::Host { array, .. } => {
                 array.call_method0(intern!(py, "read"))?.extract::<Vec<u8>>().map(Some)
@@ -347,10 +455,27 @@ impl Kernel {
             simulator::run(&self.shared, db, until, &filled)
         })?;
         let ran = after_prints(py, ran)?;
+        self.shared.counters.launches.add();
         print(py, &ran.printed)?;
         for (at, bytes) in ran.written {
             if let Some(Argument::Host { array, .. }) = call.args.get(at) {
                 array.call_method1(intern!(py, "write"), (bytes.as_slice(),))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Warns once that the kernel runs on the simulator, if a tensor could be on a GPU.
+    fn warn_of_simulator(&self, py: Python<'_>, call: &Call<'_>) -> PyResult<()> {
+        if lock(&self.state).is_warned {
+            return Ok(());
+        }
+        for arg in &call.args {
+            if let Argument::Host { array, .. } = arg
+                && array.getattr(intern!(py, "could_move"))?.extract::<bool>()?
+            {
+                lock(&self.state).is_warned = true;
+                return events::simulated(py, &self.name);
             }
         }
         Ok(())
@@ -397,13 +522,10 @@ fn launcher<'a>(db: &'a Database, gpu: &'a Gpu, until: Until<'a>) -> Launcher<'a
     Launcher::new(db, &gpu.machine, until)
 }
 
-fn numbers(call: &Call<'_>) -> Vec<Option<Number>> {
-    let number = |arg: &Argument<'_>| match arg {
-        Argument::Float(_) => Some(Number::Float),
-        Argument::Int(_) | Argument::Bool(_) => Some(Number::Int),
-        _ => None,
-    };
-    call.args.iter().map(number).collect()
+/// Returns the error of an array that the kernel must not write.
+fn read_only(name: &str) -> Problem {
+    let text = format!("the array for `{name}` is read-only, and the kernel writes it");
+    Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, text)
 }
 
 /// Returns the handle of a stream, given as a number or as an object with `cuda_stream` (PyTorch) or `__cuda_stream__`. `None`

@@ -14,7 +14,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::{Argument, read};
+use crate::arguments::{Argument, Reader, read};
 use crate::errors::{Class, Problem};
 use crate::torch::Torch;
 
@@ -73,7 +73,7 @@ pub(crate) fn packed<'py>(
     back: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let block = parsed(order).map_err(|problem| problem.raise(py))?;
-    let argument = read(array, Torch::loaded(py)?, &|| "the array".to_owned())?;
+    let argument = read(array, &Reader::of_array(Torch::loaded(py)?), &|| "the array".to_owned())?;
     let Argument::Host { memory, array } = &argument else {
         let text = "expected an array in host memory";
         return Err(Problem::new(Class::Launch, &codes::LAUNCH_MEMORY, text.to_owned()).raise(py));

@@ -3,12 +3,15 @@
 use expect_test::expect;
 use hx_driver::Roofs;
 use hx_driver::tune::{Row, Sample, ShapeResult};
+use hx_lower::CtArgs;
 
 use super::{page, table};
 
 fn result() -> ShapeResult {
     let row = |candidate: &str, estimate: f64, median_us: f64, round: usize| Row {
         candidate: candidate.to_owned(),
+        member: None,
+        arguments: CtArgs::default(),
         is_default: candidate == "BM = 128",
         estimate_us: Some(estimate),
         bound: Some("tensor cores".to_owned()),
