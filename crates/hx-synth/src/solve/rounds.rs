@@ -12,6 +12,9 @@ use crate::access::global;
 use crate::choices::roles::role_registers;
 use crate::edits::{Chunks, Cut, Edits};
 
+/// The most elements of a tile that moves in rounds.
+const LARGEST: i64 = 1 << 40;
+
 /// Limit on the 32-bit registers of each thread for the tile of one copy.
 const MOST: i64 = 64;
 /// The 32-bit registers of the widest access, which has 16 bytes.
@@ -56,8 +59,9 @@ fn chunks(program: &TileProgram, roles: &BTreeMap<ScopeId, u32>, passage: &Passa
     let bits = bits(passage.tile) + passage.cast.map_or(0, |_| bits(passage.stored));
     let accessed = (ACCESSES * threads).saturating_mul(elements_at_once(program, passage));
     let held = |registers: i64| (registers * 32 / bits * threads).min(accessed);
-    let size: i64 = shape.iter().product();
-    if size <= held(most) {
+    let size = shape.iter().try_fold(1, |size: i64, extent| size.checked_mul(*extent))?;
+    // No memory holds a tile of so many elements, which the check of sizes reports.
+    if size <= held(most) || size > LARGEST {
         return None;
     }
     let chunk = cut(&shape, &slowest_first(program, passage), held((most / 2).max(VECTOR)));
