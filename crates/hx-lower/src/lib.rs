@@ -44,6 +44,7 @@ mod joined;
 mod layouts;
 mod lowered;
 mod lowering;
+mod named_barrier;
 mod narrow;
 mod notes;
 mod ops;
@@ -181,12 +182,14 @@ fn lower_kernel<'db>(
         tensors: Vec::new(),
         pipes: Vec::new(),
         turns: Vec::new(),
+        named_barriers: Vec::new(),
         counters: Vec::new(),
         body: Vec::new(),
     });
     if !hx_hir::is_exact(db, kernel) {
         approximate(&mut program);
     }
+    named_barrier::check(&program, &lowering.origins, &mut lowering.diagnostics);
     pipe::check_signals(&program, &lowering.origins, &mut lowering.diagnostics);
     lowering.check_counters(&program);
     volatile::check_volatile(&program, &lowering.origins, &mut lowering.diagnostics);

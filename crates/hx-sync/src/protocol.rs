@@ -37,10 +37,10 @@ use hx_tile::{OpId, TileProgram};
 
 pub use coverage::{Open, Why};
 pub use drawn::Drawn;
-pub use faults::{Blocked, Cause, Fault, Fix, FixAt, FixWith, Kind, RaceAccess, Rounds, Want};
+pub use faults::{Blocked, Cause, Comings, Fault, Fix, FixAt, FixWith, Kind, RaceAccess, Rounds, Want};
 pub use launch::{Counts, LEVEL};
 pub use orders::{Orders, Wrong, orders};
-pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+pub use program::{Act, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 pub use translate::translate;
 
 use coverage::Coverage;
@@ -208,6 +208,10 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
     .collect();
     // Groups that do not take their turns race as a consequence.
     let repassed = faults.iter().any(|fault| matches!(fault.kind, Kind::Repassed { .. }));
+    let hurried = pipes(&|kind| match kind {
+        Kind::Hurried { barrier, .. } => Some(*barrier),
+        _ => None,
+    });
     let mut met = BTreeSet::new();
     let mut read = BTreeSet::new();
     faults.retain(|fault| match &fault.kind {
@@ -233,7 +237,10 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         Kind::Unwaited { pipe, .. } => {
             !early.contains(pipe) && !stuck.contains(pipe) && met.insert((2, *pipe))
         }
-        Kind::Repassed { .. }
+        // A group that comes too early makes the rounds uneven.
+        Kind::Unmet { barrier, .. } => !hurried.contains(barrier) && met.insert((3, *barrier)),
+        Kind::Hurried { .. }
+        | Kind::Repassed { .. }
         | Kind::Doubled { .. }
         | Kind::Race { .. }
         | Kind::Unequal { .. }

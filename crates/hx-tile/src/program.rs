@@ -8,7 +8,7 @@ use hx_layout::{ComposedLayout, Layout};
 use hx_target::{Allocation, Limits, Space, Target};
 
 use crate::{
-    Atomic, Base, Constant, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rest, Rounds, Scalar,
+    Atomic, Base, Constant, Counter, Map, NamedBarrier, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rest, Rounds, Scalar,
     Scope, ScopeId, SyncOp, TensorId, TurnsId, View,
 };
 
@@ -44,6 +44,8 @@ pub struct TileProgram {
     pub pipes: Vec<Pipe>,
     /// The orders in which groups take turns, indexed by [`TurnsId`].
     pub turns: Vec<Turns>,
+    /// The barriers that several scopes come to, indexed by [`NamedBarrierId`](crate::NamedBarrierId).
+    pub named_barriers: Vec<NamedBarrier>,
     /// The counters that blocks draw from, indexed by [`CounterId`](crate::CounterId).
     pub counters: Vec<Counter>,
     pub body: Vec<Stmt>,
@@ -68,6 +70,7 @@ impl Default for TileProgram {
             rests: Vec::new(),
             pipes: Vec::new(),
             turns: Vec::new(),
+            named_barriers: Vec::new(),
             counters: Vec::new(),
             body: Vec::new(),
         }

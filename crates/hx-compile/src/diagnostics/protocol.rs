@@ -1,5 +1,7 @@
 //! Diagnostics about pipelines, turns and asynchronous operations: what the protocol machine finds.
 
+mod joined;
+
 use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SourceFile, TextRange, codes};
 use hx_lower::Lowered;
 use hx_sync::protocol::{
@@ -62,6 +64,10 @@ impl Teller<'_> {
                 let message = format!("`{turns}` is passed on before the next group has taken its last turn");
                 self.at(&codes::WRONG_PHASE, *pass, message)
                     .help(format!("a group passes only the turn that it took: `{turns}.take()` before it"))
+            }
+            Kind::Hurried { come, barrier } => self.hurried(*come, *barrier),
+            Kind::Unmet { arrive, barrier, missing, comings } => {
+                self.unmet(*arrive, *barrier, missing, comings)
             }
             Kind::Race { tensor, earlier, later, cause, pipe } => {
                 self.race(*tensor, *earlier, *later, *cause, *pipe)
@@ -188,6 +194,9 @@ impl Teller<'_> {
                 self.at(&codes::ENDLESS_WAIT, *op, message).help(
                     "every block of the cluster adds its part: no condition on `block_idx` around the sum",
                 )
+            }
+            Want::All { barrier, missing, hopeless, comings } => {
+                self.wants_all((who, *op), *barrier, (missing, *hopeless), comings)
             }
             Want::Barrier { missing } => {
                 let (do_, missing) = (if missing.len() == 1 { "does" } else { "do" }, missing.join(" and "));

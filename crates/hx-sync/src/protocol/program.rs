@@ -11,6 +11,7 @@ use super::reach::Reach;
 pub struct Protocol {
     pub pipes: Vec<Pipe>,
     pub turns: Vec<Turns>,
+    pub barriers: Vec<NamedBarrier>,
     /// The number of groups of a block.
     pub groups: u32,
     /// The statements that all groups run, before those of the roles.
@@ -36,6 +37,14 @@ pub struct Pipe {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turns {
     pub name: String,
+}
+
+/// A barrier of several groups. Each comes once in each round, and may wait there for the others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedBarrier {
+    pub name: String,
+    /// The numbers of the groups that come, in ascending order.
+    pub groups: Vec<u32>,
 }
 
 /// The task of some groups of threads.
@@ -170,6 +179,8 @@ pub enum Act {
     Take { turns: u32 },
     /// Hands the turn to the next group.
     Pass { turns: u32 },
+    /// Comes to a barrier of several groups, and waits for the others if `waits`.
+    Come { barrier: u32, waits: bool },
     /// Waits for all threads of the scope.
     Sync,
     /// Waits for the scope in the other blocks along an axis of the cluster, at the same operation.
@@ -299,6 +310,7 @@ impl Act {
             | Act::WaitStores { .. }
             | Act::Take { .. }
             | Act::Pass { .. }
+            | Act::Come { .. }
             | Act::Sync
             | Act::Meet { .. }
             | Act::SyncCluster => Vec::new(),
@@ -318,6 +330,7 @@ impl Act {
             | Act::WaitStores { .. }
             | Act::Take { .. }
             | Act::Pass { .. }
+            | Act::Come { .. }
             | Act::Sync
             | Act::Meet { .. }
             | Act::AwaitFlag { .. }

@@ -70,7 +70,8 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
             | Want::Turn { .. }
             | Want::Flag { .. }
             | Want::Sum { .. }
-            | Want::Barrier { .. } => Vec::new(),
+            | Want::Barrier { .. }
+            | Want::All { .. } => Vec::new(),
         }),
         Kind::InFlight { later, .. } => {
             let wait = |leave| fix(FixAt::Before(*later), &[FixWith::WaitProducts(leave)]);
@@ -131,6 +132,8 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
         | Kind::Crowded { .. }
         | Kind::Doubled { .. }
         | Kind::Repassed { .. }
+        | Kind::Hurried { .. }
+        | Kind::Unmet { .. }
         | Kind::Unequal { .. }
         | Kind::Divided { .. }
         | Kind::Unwaited { .. }

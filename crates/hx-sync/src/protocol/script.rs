@@ -63,6 +63,10 @@ pub(crate) enum StepKind {
     WaitStores(u32),
     Take(u32),
     Pass(u32),
+    /// Comes to a barrier of several groups for round `n`, and does not wait.
+    Come { barrier: u32, n: u32 },
+    /// Waits until all groups have come to the barrier for round `n`.
+    AwaitAll { barrier: u32, n: u32 },
     Sync,
     Meet { axis: u8 },
     SyncCluster,

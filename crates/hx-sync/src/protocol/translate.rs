@@ -7,14 +7,14 @@ use hx_target::Form;
 
 use hx_tile::{
     Base, Completion, Control as TileControl, Counter, Leaf as TileLeaf, Mode, Op, OpId, OpKind, Operand,
-    Order, Pick, PipeId, Role as TileRole, Rounds, Rows, ScopeId, ScopeKind, Stmt as TileStmt, SyncOp,
+    NamedBarrierId, Order, Pick, PipeId, Role as TileRole, Rounds, Rows, ScopeId, ScopeKind, Stmt as TileStmt, SyncOp,
     TensorId, TileProgram, View,
 };
 
 use self::data::Data;
 use super::program::{Multicast, Number};
 use super::reach::Reach;
-use super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+use super::{Act, Drawn, Launchable, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 
 /// The multiprocessors for each block of a cluster: so few that a persistent kernel has more tiles than blocks.
 const MULTIPROCESSORS: i64 = 2;
@@ -57,6 +57,7 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
     let protocol = Protocol {
         pipes: (0..tile.pipes.len()).map(pipe).collect(),
         turns: tile.turns.iter().map(|turns| Turns { name: turns.name.clone() }).collect(),
+        barriers: tile.named_barrier_ids().map(|id| translator.barrier(id)).collect(),
         groups,
         body,
         roles,
@@ -116,6 +117,8 @@ fn act_of(op: &SyncOp) -> Option<Act> {
         SyncOp::Skip { pipe, count } => Some(Act::Skip { pipe: pipe.0, count: count.clone() }),
         SyncOp::Take { turns } => Some(Act::Take { turns: turns.0 }),
         SyncOp::Pass { turns } => Some(Act::Pass { turns: turns.0 }),
+        SyncOp::SyncAt { barrier } => Some(Act::Come { barrier: barrier.0, waits: true }),
+        SyncOp::ArriveAt { barrier } => Some(Act::Come { barrier: barrier.0, waits: false }),
         SyncOp::Scope
         | SyncOp::Warp
         | SyncOp::Commit
@@ -144,6 +147,16 @@ impl Translator<'_> {
         let acquires = ops().any(|op| matches!(op.kind, OpKind::Sync(SyncOp::Acquire { .. })));
         let waits = ops().any(|op| matches!(op.kind, OpKind::Sync(SyncOp::WaitStage { .. })));
         if acquires && !waits { "producer".to_owned() } else { "consumer".to_owned() }
+    }
+
+    fn barrier(&self, id: NamedBarrierId) -> NamedBarrier {
+        let group = u64::from(self.tile.target.limits.group);
+        let numbers = |scope: ScopeId| {
+            let scope = self.tile.scope(scope);
+            u64::from(scope.first) / group..scope.end().div_ceil(group)
+        };
+        let groups = self.tile.scopes_at(id).into_iter().flat_map(numbers).map(|number| number as u32);
+        NamedBarrier { name: self.tile.named_barrier(id).name.clone(), groups: groups.collect() }
     }
 
     /// Returns the number of groups of all scopes that wait for stages of a pipe.

@@ -456,6 +456,8 @@ impl<'p> Lowering<'p> {
             SyncOp::Warp => Ok(vec![Stmt::Leaf(Leaf::WarpBarrier)]),
             SyncOp::Take { turns } => Ok(self.take(op, *turns)),
             SyncOp::Pass { turns } => Ok(self.pass(op, *turns)),
+            SyncOp::SyncAt { barrier } => Ok(self.come(*barrier, true)),
+            SyncOp::ArriveAt { barrier } => Ok(self.come(*barrier, false)),
             SyncOp::Commit => Ok(vec![Stmt::Leaf(Leaf::Commit)]),
             SyncOp::Wait { groups } => Ok(vec![Stmt::Leaf(Leaf::Wait { groups: *groups })]),
             SyncOp::GemmWait { leave } => self.wait_products(op, *leave),
