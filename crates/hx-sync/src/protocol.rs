@@ -212,6 +212,13 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         Kind::Hurried { barrier, .. } => Some(*barrier),
         _ => None,
     });
+    // Roles that come to a barrier in different rounds do not order their accesses there.
+    let astray = faults.iter().any(|fault| match &fault.kind {
+        Kind::Stuck(blocked) => blocked.first().is_some_and(|first| matches!(first.wants, Want::All { .. })),
+        _ => false,
+    });
+    let uneven =
+        astray || faults.iter().any(|fault| matches!(fault.kind, Kind::Hurried { .. } | Kind::Unmet { .. }));
     let mut met = BTreeSet::new();
     let mut read = BTreeSet::new();
     faults.retain(|fault| match &fault.kind {
@@ -228,7 +235,9 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
             read.insert((*pipe, RaceAccess::used(*earlier, *later).op))
         }
         Kind::Race { earlier, later, cause: Cause::NoBarrier, .. } => {
-            fault.fix.is_some() || !repassed && !in_flight.contains(&(later.op, earlier.op))
+            let joins = fault.fix.as_ref().is_some_and(|fix| matches!(fix.at, FixAt::Join { .. }));
+            (fault.fix.is_some() || !repassed && !in_flight.contains(&(later.op, earlier.op)))
+                && !(uneven && (joins || fault.fix.is_none()))
         }
         // A product that reads another stage than the one waited for is also in flight when that stage is given back.
         Kind::InFlight { product, release: true, .. } if misplaced.contains(product) => false,
@@ -238,7 +247,7 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
             !early.contains(pipe) && !stuck.contains(pipe) && met.insert((2, *pipe))
         }
         // A group that comes too early makes the rounds uneven.
-        Kind::Unmet { barrier, .. } => !hurried.contains(barrier) && met.insert((3, *barrier)),
+        Kind::Unmet { barrier, .. } => !astray && !hurried.contains(barrier) && met.insert((3, *barrier)),
         Kind::Hurried { .. }
         | Kind::Repassed { .. }
         | Kind::Doubled { .. }

@@ -142,6 +142,14 @@ pub enum FixAt {
         op: OpId,
         after: OpId,
     },
+    /// A new barrier of the roles of both operations: between the two, and also behind the later one and before the next round of the
+    /// earlier one if `again`. `outside`: behind the loop or condition around the earlier one, and before that around the later one.
+    Join {
+        earlier: OpId,
+        later: OpId,
+        outside: [bool; 2],
+        again: bool,
+    },
     /// The number of operations that this wait leaves in flight is changed.
     Leave {
         op: OpId,

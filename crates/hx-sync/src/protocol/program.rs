@@ -51,6 +51,8 @@ pub struct NamedBarrier {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Role {
     pub name: String,
+    /// The threads of the role, if another one has the same name.
+    pub threads: Option<String>,
     /// The number of the first group.
     pub first: u32,
     pub groups: u32,
@@ -278,12 +280,21 @@ impl Protocol {
         found
     }
 
+    /// Returns the role whose statements contain an operation; `None` if it is one of the block.
+    pub(crate) fn role_of(&self, op: OpId) -> Option<&Role> {
+        self.roles.iter().find(|role| role.body.iter().any(|stmt| stmt.contains(op)))
+    }
+
     /// Returns the name of a group for messages.
     pub(crate) fn group_name(&self, group: u32) -> String {
         let role = self.roles.iter().find(|role| (role.first..role.first + role.groups).contains(&group));
+        let threads = role.and_then(|role| role.threads.as_ref());
+        let threads = threads.map_or_else(String::new, |threads| format!(" ({threads})"));
         match role {
-            Some(role) if role.groups > 1 => format!("group {} of `{}`", group - role.first, role.name),
-            Some(role) => format!("`{}`", role.name),
+            Some(role) if role.groups > 1 => {
+                format!("group {} of `{}`{threads}", group - role.first, role.name)
+            }
+            Some(role) => format!("`{}`{threads}", role.name),
             None if self.groups > 1 => format!("group {group} of the block"),
             None => "the block".to_owned(),
         }

@@ -1,5 +1,7 @@
 //! Searches for changes of a protocol that remove a fault. Each change is tried by running again.
 
+mod joined;
+
 use std::collections::BTreeSet;
 
 use hx_tile::OpId;
@@ -124,7 +126,8 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
                 // earlier access.
                 let at = [FixAt::Before(later.op), FixAt::After(earlier.op)];
                 let moved = [later.op, earlier.op].into_iter().flat_map(|used| passes(protocol, used));
-                at.into_iter().map(|at| fix(at, &[FixWith::Sync])).chain(moved).collect()
+                let all = at.into_iter().map(|at| fix(at, &[FixWith::Sync])).chain(moved);
+                all.chain(joined::candidates(protocol, *earlier, *later)).collect()
             }
             Cause::BeforeWait | Cause::BeforeRelease => Vec::new(),
         },
@@ -236,6 +239,9 @@ pub(super) fn changed(protocol: &Protocol, fix: &Fix) -> Option<Protocol> {
                     done = true;
                 }
             });
+        }
+        FixAt::Join { earlier, later, outside, again } => {
+            return joined::changed(protocol, [earlier, later], outside, again);
         }
         FixAt::Leave { op, leave } => protocol.bodies_mut(&mut |body| {
             for stmt in body {

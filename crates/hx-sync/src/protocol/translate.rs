@@ -6,9 +6,9 @@ use hx_index::{Expr, Symbol};
 use hx_target::Form;
 
 use hx_tile::{
-    Base, Completion, Control as TileControl, Counter, Leaf as TileLeaf, Mode, Op, OpId, OpKind, Operand,
-    NamedBarrierId, Order, Pick, PipeId, Role as TileRole, Rounds, Rows, ScopeId, ScopeKind, Stmt as TileStmt, SyncOp,
-    TensorId, TileProgram, View,
+    Base, Completion, Control as TileControl, Counter, Leaf as TileLeaf, Mode, NamedBarrierId, Op, OpId,
+    OpKind, Operand, Order, Pick, PipeId, Role as TileRole, RoleKind, Rounds, Rows, ScopeId, ScopeKind,
+    Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
 use self::data::Data;
@@ -136,17 +136,21 @@ impl Translator<'_> {
         let each = scope.kind == ScopeKind::Group;
         let group = self.tile.target.limits.group;
         let groups = if each { scope.groups } else { scope.threads.div_ceil(group) };
-        let name = self.role_name(role);
+        let (name, threads) = self.role_name(role);
         let body = self.body(&role.body);
-        Role { name, first: scope.first / group, groups, each, index: role.index.clone(), body }
+        Role { name, threads, first: scope.first / group, groups, each, index: role.index.clone(), body }
     }
 
-    /// Returns the word of the language for the role: `producer` if it fills stages and waits for none.
-    fn role_name(&self, role: &TileRole) -> String {
-        let ops = || role.body.iter().flat_map(TileStmt::ops);
-        let acquires = ops().any(|op| matches!(op.kind, OpKind::Sync(SyncOp::Acquire { .. })));
-        let waits = ops().any(|op| matches!(op.kind, OpKind::Sync(SyncOp::WaitStage { .. })));
-        if acquires && !waits { "producer".to_owned() } else { "consumer".to_owned() }
+    /// Returns the word of the source for the role, and its threads if several roles have the same word.
+    fn role_name(&self, role: &TileRole) -> (String, Option<String>) {
+        let word = match role.kind {
+            RoleKind::Producer => "producer",
+            RoleKind::Consumer => "consumer",
+        };
+        let roles = self.tile.roles().iter().filter(|other| other.kind == role.kind);
+        let scope = self.tile.scope(role.scope);
+        let threads = format!("threads {}..{}", scope.first, scope.end());
+        (word.to_owned(), (roles.count() > 1).then_some(threads))
     }
 
     fn barrier(&self, id: NamedBarrierId) -> NamedBarrier {

@@ -69,10 +69,13 @@ impl Machine<'_> {
     /// Describes the wait of an agent for the other groups of a barrier.
     pub(super) fn wants_all(&self, agent: usize, barrier: u32, n: u32) -> (bool, Want) {
         let is = |kind: &StepKind| *kind == StepKind::Come { barrier, n };
-        let will = |group: u32| self.agent_of(agent, group).is_some_and(|mate| self.left(mate).iter().any(|step| is(&step.kind)));
+        let will = |group: u32| {
+            self.agent_of(agent, group).is_some_and(|mate| self.left(mate).iter().any(|step| is(&step.kind)))
+        };
         let came = |group: u32| {
-            self.agent_of(agent, group)
-                .is_some_and(|mate| self.scripts[mate].steps[..self.agents[mate].at].iter().any(|step| is(&step.kind)))
+            self.agent_of(agent, group).is_some_and(|mate| {
+                self.scripts[mate].steps[..self.agents[mate].at].iter().any(|step| is(&step.kind))
+            })
         };
         let groups = self.protocol.barriers[barrier as usize].groups.iter().copied();
         let late: Vec<u32> = groups.filter(|group| !came(*group)).collect();
@@ -85,7 +88,9 @@ impl Machine<'_> {
     fn missing(&self, agent: usize, barrier: u32, n: u32) -> Vec<u32> {
         let comes = |group: &u32| {
             let mate = self.agent_of(agent, *group);
-            mate.is_some_and(|mate| self.scripts[mate].steps.iter().any(|step| step.kind == StepKind::Come { barrier, n }))
+            mate.is_some_and(|mate| {
+                self.scripts[mate].steps.iter().any(|step| step.kind == StepKind::Come { barrier, n })
+            })
         };
         let groups = self.protocol.barriers[barrier as usize].groups.iter().copied();
         groups.filter(|group| !comes(group)).collect()
