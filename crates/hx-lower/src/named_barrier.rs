@@ -28,9 +28,9 @@ impl Lowering<'_> {
     ) -> Lower<Value> {
         if self.scopes.here() == ScopeId::BLOCK {
             let message = format!("found `{}` of a barrier in the statements of the block", given.name);
-            let error = self
-                .error(&codes::MISPLACED_ROLES, given.id, message)
-                .help("a barrier joins roles of `warp_groups`: `sync()` alone waits for all threads of the block");
+            let error = self.error(&codes::MISPLACED_ROLES, given.id, message).help(
+                "a barrier joins roles of `warp_groups`: `sync()` alone waits for all threads of the block",
+            );
             return Err(self.report(error));
         }
         match method {
@@ -99,7 +99,9 @@ impl Check<'_> {
     fn are_enough(&mut self) {
         let program = self.program;
         let most = program.target.limits.named_barriers;
-        let Some(over) = program.named_barrier_ids().find(|id| program.number_of(*id) >= most) else { return };
+        let Some(over) = program.named_barrier_ids().find(|id| program.number_of(*id) >= most) else {
+            return;
+        };
         let of_scopes: u32 = program.scopes.iter().map(|scope| scope.groups).sum();
         let turns = (0..program.turns.len() as u32).map(TurnsId);
         let of_turns: u32 = turns.map(|id| program.barriers_of_turns(id).len() as u32).sum();
@@ -124,7 +126,12 @@ impl Check<'_> {
         self.diagnostics.add(error);
     }
 
-    fn report(&mut self, at: Option<Origin>, message: String, complete: impl FnOnce(LowerError) -> LowerError) {
+    fn report(
+        &mut self,
+        at: Option<Origin>,
+        message: String,
+        complete: impl FnOnce(LowerError) -> LowerError,
+    ) {
         let Some(at) = at else { return };
         let origin = self.origins.get(at);
         let error = LowerError::new(&codes::DIVERGENT_BARRIER, origin.place.clone(), message);

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use hx_hir::Name;
 use hx_index::Symbol;
 use hx_tile::{
-    Counter, CounterId, NamedBarrier, NamedBarrierId, OpId, Origin, Param, ParamId, Pipe, PipeId, Requirement, ScopeId, Stmt, Tensor,
-    TensorId, TileProgram, Turns, TurnsId,
+    Counter, CounterId, NamedBarrier, NamedBarrierId, OpId, Origin, Param, ParamId, Pipe, PipeId,
+    Requirement, ScopeId, Stmt, Tensor, TensorId, TileProgram, Turns, TurnsId,
 };
 
 use crate::finish::finish;

@@ -37,7 +37,9 @@ use hx_tile::{OpId, TileProgram};
 
 pub use coverage::{Open, Why};
 pub use drawn::Drawn;
-pub use faults::{Blocked, Cause, Comings, Fault, Fix, FixAt, FixWith, Kind, RaceAccess, Rounds, Want};
+pub use faults::{
+    Blocked, Cause, Comings, Fault, Fix, FixAt, FixWith, Joint, Kind, RaceAccess, Rounds, Want,
+};
 pub use launch::{Counts, LEVEL};
 pub use orders::{Orders, Wrong, orders};
 pub use program::{Act, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};

@@ -8,8 +8,8 @@ use hx_layout::{ComposedLayout, Layout};
 use hx_target::{Allocation, Limits, Space, Target};
 
 use crate::{
-    Atomic, Base, Constant, Counter, Map, NamedBarrier, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rest, Rounds, Scalar,
-    Scope, ScopeId, SyncOp, TensorId, TurnsId, View,
+    Atomic, Base, Constant, Counter, Map, NamedBarrier, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rest,
+    Rounds, Scalar, Scope, ScopeId, SyncOp, TensorId, TurnsId, View,
 };
 
 /// An instance of a kernel: compile-time parameters are replaced by their values, run-time dimensions are symbolic.

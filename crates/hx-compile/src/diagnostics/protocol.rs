@@ -501,6 +501,7 @@ impl Teller<'_> {
                 let title = format!("move `{call}` behind the {what}");
                 (title, vec![removed, lines_after(places, after, &[call])?])
             }
+            FixAt::Join { earlier, later, outside, joint } => self.joins([earlier, later], outside, joint)?,
             FixAt::Leave { op, leave } => {
                 let (wait, edit) = leaves(places, lowered, op, leave)?;
                 (format!("`{wait}({leave})`"), vec![edit])

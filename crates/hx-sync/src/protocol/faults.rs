@@ -142,19 +142,29 @@ pub enum FixAt {
         op: OpId,
         after: OpId,
     },
-    /// A new barrier of the roles of both operations: between the two, and also behind the later one and before the next round of the
-    /// earlier one if `again`. `outside`: behind the loop or condition around the earlier one, and before that around the later one.
+    /// A new barrier of the roles of both operations. `outside`: at the loop or condition around an operation instead.
     Join {
         earlier: OpId,
         later: OpId,
         outside: [bool; 2],
-        again: bool,
+        joint: Joint,
     },
     /// The number of operations that this wait leaves in flight is changed.
     Leave {
         op: OpId,
         leave: u32,
     },
+}
+
+/// The places at which two roles come to a new barrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joint {
+    /// Behind the earlier operation and before the later one.
+    Between,
+    /// Twice: also before the earlier operation comes again, and behind the later one.
+    Around,
+    /// Behind both operations: neither comes again before the other.
+    Behind,
 }
 
 /// An operation that a change inserts. Its number is a pipe, turns, or the operations that a wait leaves in flight.
@@ -173,6 +183,17 @@ impl RaceAccess {
     /// Returns the use of a stage; the other access fills it.
     pub fn used(earlier: RaceAccess, later: RaceAccess) -> RaceAccess {
         if earlier.write && !later.write { later } else { earlier }
+    }
+}
+
+impl Joint {
+    /// Returns how often a role comes to the barrier: behind the earlier operation, before the later one, and behind the later one.
+    pub fn times(self) -> [usize; 3] {
+        match self {
+            Joint::Between => [1, 1, 0],
+            Joint::Around => [2, 1, 1],
+            Joint::Behind => [1, 0, 1],
+        }
     }
 }
 

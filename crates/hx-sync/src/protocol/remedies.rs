@@ -240,8 +240,8 @@ pub(super) fn changed(protocol: &Protocol, fix: &Fix) -> Option<Protocol> {
                 }
             });
         }
-        FixAt::Join { earlier, later, outside, again } => {
-            return joined::changed(protocol, [earlier, later], outside, again);
+        FixAt::Join { earlier, later, outside, joint } => {
+            return joined::changed(protocol, [earlier, later], outside, joint);
         }
         FixAt::Leave { op, leave } => protocol.bodies_mut(&mut |body| {
             for stmt in body {

@@ -17,7 +17,7 @@
 mod drawn;
 mod faults;
 mod handing_on;
-mod joined;
+pub(super) mod joined;
 pub(super) mod kernels;
 mod laws;
 mod text;
@@ -140,13 +140,9 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
             FixAt::After(op) => format!("  fix: {with} after {}\n", line(op)),
             FixAt::Behind(op) => format!("  fix: {with} behind the loop of {}\n", line(op)),
             FixAt::Move { op, after } => format!("  fix: {} behind {}\n", line(op), line(after)),
-            FixAt::Join { earlier, later, outside, again } => {
-                let times = if again { "two barriers a round" } else { "a barrier" };
-                format!(
-                    "  fix: {times} between {} and {}, outside: {outside:?}\n",
-                    line(earlier),
-                    line(later)
-                )
+            FixAt::Join { earlier, later, outside, joint } => {
+                let ops = format!("{} and {}", line(earlier), line(later));
+                format!("  fix: a barrier {joint:?} {ops}, outside: {outside:?}\n")
             }
             FixAt::Leave { op, leave } => format!("  fix: {} leaves {leave}\n", line(op)),
         };

@@ -75,8 +75,7 @@ impl Lowering<'_> {
     pub(super) fn come(&self, barrier: NamedBarrierId, waits: bool) -> Body {
         let id = Expr::constant(i64::from(self.program.number_of(barrier)));
         let threads = self.program.threads_at(barrier);
-        let leaf =
-            if waits { Leaf::NamedSync { id, threads } } else { Leaf::NamedArrive { id, threads } };
+        let leaf = if waits { Leaf::NamedSync { id, threads } } else { Leaf::NamedArrive { id, threads } };
         vec![Stmt::Leaf(leaf)]
     }
 

@@ -1,10 +1,11 @@
 //! Diagnostics about barriers of several roles.
 
-use hx_base::{Diagnostic, codes};
-use hx_sync::protocol::Comings;
+use hx_base::{Diagnostic, Edit, TextRange, codes};
+use hx_sync::protocol::{Comings, Joint};
 use hx_tile::OpId;
 
-use super::Teller;
+use super::super::sync::{lines_before, statement_of};
+use super::{Teller, lines_after};
 
 impl Teller<'_> {
     fn barrier(self, barrier: u32) -> String {
@@ -51,6 +52,52 @@ impl Teller<'_> {
                 "wait for the others before the next arrival: `{name}.sync()` instead of `{name}.arrive()`, or a second barrier at which they tell that they have passed the first"
             ))
     }
+
+    /// Returns the edits that make a barrier before the roles and let both roles come to it, with their title; `None` if one of the places
+    /// is not in the kernel's own text.
+    pub(super) fn joins(
+        self,
+        [earlier, later]: [OpId; 2],
+        outside: [bool; 2],
+        joint: Joint,
+    ) -> Option<(String, Vec<Edit>)> {
+        let Teller { places, lowered } = self;
+        let statement = |op: OpId, outside: bool| {
+            let stmt = statement_of(places, lowered, op)?;
+            if outside { places.statement_around(stmt) } else { Some(stmt) }
+        };
+        let (first, second) = (statement(earlier, outside[0])?, statement(later, outside[1])?);
+        let mut roles: TextRange = first;
+        while let Some(around) = places.statement_around(roles) {
+            roles = around;
+        }
+        let name = self.new_name()?;
+        let call = format!("{name}.sync()");
+        let mut edits = vec![lines_before(places, roles, &[format!("let {name} = barrier()")])?];
+        let scope = |op: OpId| lowered.program.op(op).map(|op| op.scope);
+        let alone = scope(earlier) == scope(later);
+        let [behind_first, before, behind] = joint.times().map(|times| vec![call.clone(); times]);
+        if !alone {
+            edits.push(lines_after(places, first, &behind_first)?);
+        }
+        if !before.is_empty() {
+            edits.push(lines_before(places, second, &before)?);
+        }
+        if !behind.is_empty() {
+            edits.push(lines_after(places, second, &behind)?);
+        }
+        let who = if alone { "all groups" } else { "both roles" };
+        Some((format!("insert `let {name} = barrier()`, and `{call}` in {who}"), edits))
+    }
+
+    /// Returns a name for a barrier that the file does not mention.
+    fn new_name(self) -> Option<String> {
+        let text = self.places.kernel().0.text(self.places.db);
+        let word = |c: char| !(c.is_alphanumeric() || c == '_');
+        let taken = |name: &String| text.split(word).any(|found| found == name);
+        let numbered = (2..100).map(|n| format!("ready_{n}"));
+        std::iter::once("ready".to_owned()).chain(numbered).find(|name| !taken(name))
+    }
 }
 
 fn do_not(missing: &[String]) -> String {
@@ -59,15 +106,13 @@ fn do_not(missing: &[String]) -> String {
 
 /// Says how often each group comes to a barrier.
 fn uneven(found: Diagnostic, name: &str, comings: &Comings) -> Diagnostic {
-    let times = |count: &u32| match count {
-        0 => "never".to_owned(),
-        1 => "once".to_owned(),
-        2 => "twice".to_owned(),
-        n => format!("{n} times"),
+    let each = |(group, count): &(String, u32)| match count {
+        1 => format!("{group} comes once"),
+        n => format!("{group} comes {n} times"),
     };
-    let each = |(group, count): &(String, u32)| format!("{group} comes {}", times(count));
     let each: Vec<String> = comings.iter().map(each).collect();
-    found.note(format!("{} to `{name}`", each.join(", "))).help(format!(
+    let each = each.join(", ");
+    found.note(format!("to `{name}` {each}")).help(format!(
         "every role that names `{name}` comes to it equally often: in loops of as many rounds, under the same conditions"
     ))
 }

@@ -2,7 +2,7 @@
 
 use hx_tile::OpId;
 
-use super::super::{Act, Fix, FixAt, NamedBarrier, Protocol, RaceAccess, Role, Stmt};
+use super::super::{Act, Fix, FixAt, Joint, NamedBarrier, Protocol, RaceAccess, Role, Stmt};
 
 /// Returns the barriers to try between two accesses that nothing orders, the fewest first. A write comes before a read: which of them the
 /// machine runs first says nothing if nothing orders them.
@@ -22,15 +22,41 @@ pub(super) fn candidates(protocol: &Protocol, earlier: RaceAccess, later: RaceAc
     };
     let mut all = Vec::new();
     for outside in [[false, false], [true, false], [false, true], [true, true]] {
-        for again in [false, true] {
+        for joint in [Joint::Between, Joint::Around] {
             let fix = |[earlier, later]: &[OpId; 2]| Fix {
-                at: FixAt::Join { earlier: *earlier, later: *later, outside, again },
+                at: FixAt::Join { earlier: *earlier, later: *later, outside, joint },
                 with: Vec::new(),
             };
             all.extend(ways.iter().map(fix));
         }
     }
+    // The role that goes on comes to the barrier at the end of its round.
+    let behind = |[first, second]: [OpId; 2]| {
+        let at = FixAt::Join {
+            earlier: end_of_round(protocol, first)?,
+            later: second,
+            outside: [false, false],
+            joint: Joint::Behind,
+        };
+        Some(Fix { at, with: Vec::new() })
+    };
+    if !alone {
+        all.extend(ordered.into_iter().filter_map(behind));
+    }
     all
+}
+
+/// Returns the last operation of the body of an operation, if it is a statement of that body.
+fn end_of_round(protocol: &Protocol, op: OpId) -> Option<OpId> {
+    let mut end = None;
+    protocol.visit_bodies(&mut |body| {
+        if let Some(Stmt::Act(last, _)) = body.last()
+            && body.iter().any(|stmt| matches!(stmt, Stmt::Act(of, _) if *of == op))
+        {
+            end = Some(*last);
+        }
+    });
+    end
 }
 
 /// Returns the roles of two operations, one if it is the same; `None` if one of them is an operation of the block.
@@ -46,7 +72,7 @@ pub(super) fn changed(
     mut protocol: Protocol,
     [earlier, later]: [OpId; 2],
     outside: [bool; 2],
-    again: bool,
+    joint: Joint,
 ) -> Option<Protocol> {
     let roles = roles(&protocol, [earlier, later])?;
     let alone = roles.len() == 1;
@@ -54,13 +80,13 @@ pub(super) fn changed(
     groups.sort_unstable();
     let barrier = protocol.barriers.len() as u32;
     protocol.barriers.push(NamedBarrier { name: String::new(), groups });
-    let come = |op: OpId| Stmt::Act(op, Act::Come { barrier, waits: true });
+    let come = |op: OpId, times: usize| vec![Stmt::Act(op, Act::Come { barrier, waits: true }); times];
+    let [first, before, behind] = joint.times();
     let mut done = true;
     if !alone {
-        done &= insert(&mut protocol, earlier, outside[0], &[], &vec![come(earlier); 1 + usize::from(again)]);
+        done &= insert(&mut protocol, earlier, outside[0], &[], &come(earlier, first));
     }
-    let after = vec![come(later); usize::from(again)];
-    done &= insert(&mut protocol, later, outside[1], &[come(later)], &after);
+    done &= insert(&mut protocol, later, outside[1], &come(later, before), &come(later, behind));
     done.then_some(protocol)
 }
 

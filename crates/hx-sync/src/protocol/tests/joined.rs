@@ -5,7 +5,7 @@ use expect_test::expect;
 use super::{check_text, text_of};
 
 /// A role that writes a tile for another one. Each waits for the other.
-const BOTH: &str = "\
+pub(in crate::protocol) const BOTH: &str = "\
 barrier b
 role write {
     for t in R {
@@ -24,7 +24,7 @@ role use {
 ";
 
 /// The same, with one barrier for each direction: who hands on does not wait.
-const SPLIT: &str = "\
+pub(in crate::protocol) const SPLIT: &str = "\
 barrier full
 barrier free
 role write {
@@ -76,7 +76,8 @@ fn an_access_that_no_barrier_orders_is_a_race() {
         race: 9 `write s` and 15 `read s`, NoBarrier
           with R = 1
           fix: a barrier between 9 `write s` and 15 `read s`, outside: [false, false]
-    "#]].assert_eq(&changed(
+    "#]]
+    .assert_eq(&changed(
         SPLIT,
         "        write s\n        arrive full\n",
         "        arrive full\n        write s\n",
@@ -93,7 +94,8 @@ fn every_group_comes_equally_often() {
     expect![[r#"
         never met: 16 `arrive free` by `write`
           with R = 1
-    "#]].assert_eq(&changed(
+    "#]]
+    .assert_eq(&changed(
         SPLIT,
         "        if t < R - 1 {\n            arrive free\n        }\n",
         "        arrive free\n",
@@ -101,7 +103,8 @@ fn every_group_comes_equally_often() {
     expect![[r#"
         never met: 9 `arrive full` by `use`
           with R = 1
-    "#]].assert_eq(&changed(
+    "#]]
+    .assert_eq(&changed(
         SPLIT,
         "        sync full\n",
         "        if 0 < t {\n            sync full\n        }\n",
