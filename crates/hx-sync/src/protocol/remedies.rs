@@ -32,6 +32,9 @@ pub(crate) fn add(protocol: &Protocol, launches: &[Launch], verdict: &mut Verdic
             if found.launches < followed || found.faults.iter().any(|fault| is_worse(&fault.kind)) {
                 continue;
             }
+            if joined::is_part(&fix, &fault.kind, &found.faults) {
+                continue;
+            }
             let rest: BTreeSet<Key> = found.faults.iter().map(|fault| fault.kind.key()).collect();
             if best.as_ref().is_none_or(|(_, best)| rest.len() < best.len()) {
                 let done = rest.is_empty();

@@ -105,12 +105,18 @@ pub fn lower(
         blocks: solution.resident_blocks,
         shared_bytes: solution.shared_bytes,
         barriers,
+        named: named(program),
         counters,
         ranges,
         registers: registers.chain(temporaries).collect(),
         log,
         body,
     })
+}
+
+fn named(program: &TileProgram) -> BTreeMap<u32, String> {
+    let name = |id| (program.number_of(id), program.named_barrier(id).name.clone());
+    program.named_barrier_ids().map(name).collect()
 }
 
 fn array(program: &TileProgram, solution: &Solution, id: TensorId) -> RegisterArray {

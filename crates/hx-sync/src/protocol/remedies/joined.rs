@@ -2,7 +2,7 @@
 
 use hx_tile::OpId;
 
-use super::super::{Act, Fix, FixAt, Joint, NamedBarrier, Protocol, RaceAccess, Role, Stmt};
+use super::super::{Act, Fault, Fix, FixAt, Joint, Kind, NamedBarrier, Protocol, RaceAccess, Role, Stmt};
 
 /// Returns the barriers to try between two accesses that nothing orders, the fewest first. A write comes before a read: which of them the
 /// machine runs first says nothing if nothing orders them.
@@ -44,6 +44,15 @@ pub(super) fn candidates(protocol: &Protocol, earlier: RaceAccess, later: RaceAc
         all.extend(ordered.into_iter().filter_map(behind));
     }
     all
+}
+
+/// Reports whether a new barrier orders a part of the accesses to a tensor only. Roles that use it in turns need more than that barrier.
+pub(super) fn is_part(fix: &Fix, kind: &Kind, left: &[Fault]) -> bool {
+    let raced = |kind: &Kind| match kind {
+        Kind::Race { tensor, .. } => Some(*tensor),
+        _ => None,
+    };
+    matches!(fix.at, FixAt::Join { .. }) && left.iter().any(|fault| raced(&fault.kind) == raced(kind))
 }
 
 /// Returns the last operation of the body of an operation, if it is a statement of that body.

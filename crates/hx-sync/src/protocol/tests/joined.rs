@@ -67,15 +67,15 @@ fn an_access_that_no_barrier_orders_is_a_race() {
     check_text(
         &without,
         expect![[r#"
-        race: 4 `write s` and 9 `read s`, NoBarrier
-          with R = 1
-          fix: two barriers a round between 4 `write s` and 9 `read s`, outside: [false, false]
-    "#]],
+            race: 4 `write s` and 9 `read s`, NoBarrier
+              with R = 1
+              fix: a barrier Around 4 `write s` and 9 `read s`, outside: [false, false]
+        "#]],
     );
     expect![[r#"
         race: 9 `write s` and 15 `read s`, NoBarrier
           with R = 1
-          fix: a barrier between 9 `write s` and 15 `read s`, outside: [false, false]
+          fix: a barrier Between 9 `write s` and 15 `read s`, outside: [false, false]
     "#]]
     .assert_eq(&changed(
         SPLIT,
@@ -138,8 +138,10 @@ role two {
 fn a_group_that_arrives_again_knows_that_the_round_is_complete() {
     let free = "        if 0 < t {\n            sync free\n        }\n";
     expect![[r#"
-        too early: 6 `arrive full`
+        race: 5 `write s` and 12 `read s`, NoBarrier
           with R = 2
+          fix: a barrier Behind 6 `arrive full` and 12 `read s`, outside: [false, false]
+          and 1 more
     "#]]
     .assert_eq(&changed(
         &SPLIT.replace(free, ""),
