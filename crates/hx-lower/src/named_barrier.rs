@@ -52,8 +52,9 @@ impl Lowering<'_> {
 pub(crate) fn check(program: &TileProgram, origins: &Origins, diagnostics: &mut Diagnostics) {
     let mut check = Check { program, origins, diagnostics };
     for id in program.named_barrier_ids() {
-        check.joins(id);
-        check.is_waited_for(id);
+        if check.joins(id) {
+            check.is_waited_for(id);
+        }
     }
     check.are_enough();
 }
@@ -65,10 +66,11 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn joins(&mut self, id: NamedBarrierId) {
+    /// Reports a barrier to which a single group comes, and returns false for it.
+    fn joins(&mut self, id: NamedBarrierId) -> bool {
         let scopes = self.program.scopes_at(id);
         let groups: u32 = scopes.iter().map(|scope| self.program.scope(*scope).groups).sum();
-        let (1, Some(scope)) = (groups, scopes.first()) else { return };
+        let (1, Some(scope)) = (groups, scopes.first()) else { return true };
         let name = &self.program.named_barrier(id).name;
         let scope = self.program.scope(*scope);
         let message = format!("only the {scope} comes to `{name}`, expected several roles or groups");
@@ -77,6 +79,7 @@ impl Check<'_> {
         );
         let first = self.first(id, |_| true);
         self.report(first, message, |error| error.help(help));
+        false
     }
 
     fn is_waited_for(&mut self, id: NamedBarrierId) {

@@ -112,7 +112,7 @@ fn uneven(found: Diagnostic, name: &str, comings: &Comings) -> Diagnostic {
     };
     let each: Vec<String> = comings.iter().map(each).collect();
     let each = each.join(", ");
-    found.note(format!("to `{name}` {each}")).help(format!(
+    found.note(format!("at `{name}`: {each}")).help(format!(
         "every role that names `{name}` comes to it equally often: in loops of as many rounds, under the same conditions"
     ))
 }
