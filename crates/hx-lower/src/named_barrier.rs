@@ -93,9 +93,9 @@ impl Check<'_> {
 
     /// Returns the place of the first operation at a barrier that `is` accepts; `None` if there is none.
     fn first(&self, id: NamedBarrierId, is: impl Fn(&SyncOp) -> bool) -> Option<Origin> {
-        self.program.ops(1.0).into_iter().find_map(|(op, _)| match &op.kind {
-            OpKind::Sync(sync) if sync.named_barrier() == Some(id) && is(sync) => Some(op.origin),
-            _ => None,
+        self.program.ops(1.0).into_iter().find_map(|(op, _)| {
+            let OpKind::Sync(sync) = &op.kind else { return None };
+            (sync.named_barrier() == Some(id) && is(sync)).then_some(op.origin)
         })
     }
 
