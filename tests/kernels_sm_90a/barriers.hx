@@ -212,3 +212,67 @@ test "alternated" for m in [512, 2048] {
         assert_close(y[512 * i + 256..512 * i + 512], a * 2.0, rtol: 1e-6, atol: 0.0);
     }
 }
+
+/// y = x + 1: boxes fill a stage, and all warps of the role that starts them arrive at a barrier in each round.
+kernel ticked(x: f16[m, n], y: mut f16[m, n])
+    where n % 8 == 0
+    grid [cdiv(m, 64)]
+{
+    let s = shared_tensor(f16, [64, 64]);
+    let (pipe, tick) = (pipeline(1), barrier());
+    warp_groups {
+        producer {
+            for j in 0..cdiv(n, 64) {
+                let _s = pipe.acquire();
+                copy_async(tile(x, [64, 64])[.., .., block_idx, j], s, signal: pipe);
+                tick.arrive();
+            }
+        }
+        consumer 2 {
+            for j in 0..cdiv(n, 64) {
+                let _s = pipe.wait();
+                tick.sync();
+                let v = load(s);
+                pipe.release();
+                copy(v + 1.0, tile(y, [64, 64])[.., .., block_idx, j]);
+            }
+        }
+    }
+}
+
+/// The same with a ring, and a role whose warps wait at the barrier instead of the ring.
+kernel ticked_in_step(x: f16[m, n], y: mut f16[m, n])
+    where n % 8 == 0
+    grid [cdiv(m, 64)]
+{
+    let s = shared_tensor(f16, [64, 64, 3]);
+    let (pipe, tick) = (pipeline(3), barrier());
+    warp_groups {
+        producer {
+            for j in 0..cdiv(n, 64) {
+                let p = pipe.acquire();
+                copy_async(tile(x, [64, 64])[.., .., block_idx, j], s[.., .., p], signal: pipe);
+                tick.sync();
+            }
+        }
+        consumer each 2 (g) {
+            for j in 0..cdiv(n, 64) {
+                let p = pipe.wait();
+                tick.sync();
+                let v = load(tile(s[.., .., p], [32, 64])[.., .., g, 0]);
+                pipe.release();
+                copy(v + 1.0, tile(y, [32, 64])[.., .., 2 * block_idx + g, j]);
+            }
+        }
+    }
+}
+
+test "ticked" for (m, n) in [(64, 64), (100, 520)] {
+    let x = randn(f16, [m, n], seed: 1);
+    let (y, z) = (empty(f16, [m, n]), empty(f16, [m, n]));
+    ticked(x, y);
+    ticked_in_step(x, z);
+    assert(uses("tma.load"));
+    assert_close(y, x + 1.0, ulp: 1);
+    assert_close(z, x + 1.0, ulp: 1);
+}
