@@ -414,13 +414,17 @@ impl Teller<'_> {
                     .help(format!("copy to the stage that `{pipe}.acquire()` returned"))
             }
             Cause::Store => {
+                let tells = self.tells(earlier.op, later.op);
                 under_way(&codes::SHARED_RACE, "while a store still reads it", "the store begins here").help(
-                    "`wait_stores(0)` returns when no store reads shared memory; `sync()` tells all threads",
+                    format!(
+                        "`wait_stores(0)` returns when no store reads shared memory; {tells} all threads"
+                    ),
                 )
             }
             Cause::Product => {
+                let tells = self.tells(earlier.op, later.op);
                 under_way(&codes::SHARED_RACE, "while a product still reads it", "the product reads it here")
-                    .help("put a `gemm_wait(0)` and a `sync()` between the two")
+                    .help(format!("`gemm_wait(0)` returns when the product has read it; {tells} all threads"))
             }
             Cause::Copy => {
                 let when = "before anything waited for the copy into it";
@@ -437,6 +441,14 @@ impl Teller<'_> {
                         None => "put a `sync()` between the two".to_owned(),
                     })
             }
+        }
+    }
+
+    /// Says what tells all threads of two operations something.
+    fn tells(self, earlier: OpId, later: OpId) -> &'static str {
+        match apart(self.lowered, earlier, later) {
+            Some(_) => "a barrier of both roles, `let free = barrier();`, tells",
+            None => "`sync()` tells",
         }
     }
 
