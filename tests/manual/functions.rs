@@ -22,7 +22,7 @@ fn the_page_of_functions_is_the_table_of_names() {
         ("In kernels and tile functions", Place::Device),
         ("In kernels and on the host", Place::Both),
         ("On the host", Place::Host),
-        ("Behind pipelines and turns", Place::Member),
+        ("Behind pipelines, turns and barriers", Place::Member),
     ] {
         let _ = write!(text, "\n## {title}\n\n| name | meaning |\n|---|---|\n");
         let mut rows: Vec<_> = builtins().filter(|b| b.place() == place).collect();

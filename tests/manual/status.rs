@@ -232,6 +232,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "kernel k(x: f16[m], y: mut f16[m]) grid [1] {\n    let s = shared_tensor(f16, [128, 2]);\n    let (p, order) = (pipeline(2, readers: 1), turns());\n    warp_groups {\n        producer registers 40 {\n            for i in 0..2 {\n                let stage = p.acquire();\n                copy_async(tile(x, [128])[.., i], s[.., stage], signal: p);\n            }\n        }\n        consumer each 2 (g) registers 232 {\n            p.skip(g);\n            order.take();\n            let stage = p.wait();\n            copy(load(s[.., stage]), tile(y, [128])[.., g]);\n            order.pass();\n            p.release();\n            p.skip(1 - g);\n        }\n    }\n}",
             ),
             (
+                "`barrier` of several roles, `sync` and `arrive` behind it",
+                "kernel k(x: f16[m], y: mut f16[m]) grid [1] {\n    let s = shared_tensor(f16, [128]);\n    let full = barrier();\n    warp_groups {\n        producer {\n            copy(load(tile(x, [128])[.., 0]), s);\n            full.arrive();\n        }\n        consumer {\n            full.sync();\n            copy(load(s), tile(y, [128])[.., 0]);\n        }\n    }\n}",
+            ),
+            (
                 "`cluster`",
                 "kernel k(y: mut f16[m]) grid [2] threads 32 cluster [2] {\n    let r = register_tensor(f16, [32]);\n    fill(r, 0.0);\n    copy(r, global_view(y[block_idx * 32..], (32) : (1)));\n}",
             ),

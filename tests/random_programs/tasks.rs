@@ -8,6 +8,7 @@ mod attend;
 mod chains;
 pub(super) mod choices;
 mod clusters;
+mod handed;
 mod parts;
 mod rings;
 mod rows;

@@ -8,6 +8,7 @@ mod cancel;
 mod copies;
 mod estimates;
 mod facts;
+mod joined;
 mod launches;
 mod members;
 mod narrowed;

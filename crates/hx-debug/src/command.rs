@@ -81,7 +81,7 @@ pub(crate) const HELP: &[(&str, &str)] = &[
     ("go N|start|end", "to the moment after N steps, to the beginning, to the end or the fault"),
     ("print X, p", "a tensor, from a coordinate on as in `sa[8.., 0.., 1]`, an element, or an integer"),
     ("tensors, ints", "the tensors and the integers that this operation can name"),
-    ("barriers", "the barriers of pipelines and counters: phases, arrivals, bytes"),
+    ("barriers", "the barriers of pipelines, roles and counters: phases, arrivals, bytes"),
     (
         "agents",
         "the threads that run together, where they are, and what they wait for; `agent N` follows one",

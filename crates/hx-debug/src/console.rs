@@ -345,7 +345,7 @@ fn tensors(stepper: &Stepper<'_>) -> String {
 fn barriers(stepper: &Stepper<'_>) -> String {
     let all = stepper.barriers();
     match all.is_empty() {
-        true => "the kernel has no pipelines and no counters\n".to_owned(),
+        true => "the kernel has no pipelines, barriers and counters\n".to_owned(),
         false => all.into_iter().map(|(name, text)| format!("{name}: {text}\n")).collect(),
     }
 }

@@ -260,6 +260,7 @@ impl Method {
         match ty {
             Ty::Pipeline => &PIPELINE,
             Ty::Turns => &[Method::Take, Method::Pass],
+            Ty::Barrier => &[Method::SyncAt, Method::ArriveAt],
             _ => &[],
         }
     }
@@ -278,7 +279,9 @@ impl Method {
             | Method::ReleasePrevious
             | Method::Skip
             | Method::Take
-            | Method::Pass => false,
+            | Method::Pass
+            | Method::SyncAt
+            | Method::ArriveAt => false,
         }
     }
 }

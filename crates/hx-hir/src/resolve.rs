@@ -56,9 +56,10 @@ pub enum Kind {
     Layout,
     /// A tile function.
     Function,
-    /// Only a `fn` has parameters of this kind and the next two.
+    /// Only a `fn` has parameters of this kind and the next three.
     Pipeline,
     Turns,
+    Barrier,
     Counter,
 }
 
@@ -72,6 +73,7 @@ impl Kind {
             "fn" => Kind::Function,
             "pipeline" => Kind::Pipeline,
             "turns" => Kind::Turns,
+            "barrier" => Kind::Barrier,
             "counter" => Kind::Counter,
             _ => return None,
         })

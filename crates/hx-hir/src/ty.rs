@@ -38,6 +38,8 @@ pub enum Ty {
     Pipeline,
     /// An order in which groups take turns.
     Turns,
+    /// A barrier that several roles come to.
+    Barrier,
     /// Numbers that the blocks of a launch draw one at a time.
     Counter,
     /// Clones share the parts, so that a constant of constants takes memory for its own parts only.
@@ -86,9 +88,9 @@ impl Ty {
     }
 
     /// Reports whether a value of the type stands for something that compile time fixes and that a `fn` takes by kind: a function,
-    /// a pipeline, turns or a counter.
+    /// a pipeline, turns, a barrier or a counter.
     pub fn is_handle(&self) -> bool {
-        matches!(self, Ty::Function(_) | Ty::Pipeline | Ty::Turns | Ty::Counter)
+        matches!(self, Ty::Function(_) | Ty::Pipeline | Ty::Turns | Ty::Barrier | Ty::Counter)
     }
 
     /// Reports whether the type has more than `limit` parts, counting those of nested tuples and arrays. A layout has a part
@@ -131,6 +133,7 @@ impl Ty {
             Ty::Function(None) => "a function".into(),
             Ty::Pipeline => "a pipeline".into(),
             Ty::Turns => "turns".into(),
+            Ty::Barrier => "a barrier".into(),
             Ty::Counter => "a counter".into(),
             Ty::Tuple(parts) => format!("a tuple of {}", parts.len()),
             Ty::Array(parts) => format!("an array of {}", parts.len()),
@@ -213,6 +216,7 @@ impl fmt::Display for Ty {
             Ty::Function(_) => f.write_str("fn"),
             Ty::Pipeline => f.write_str("pipeline"),
             Ty::Turns => f.write_str("turns"),
+            Ty::Barrier => f.write_str("barrier"),
             Ty::Counter => f.write_str("counter"),
             Ty::Tuple(parts) => list(f, parts, "(", if parts.len() == 1 { ",)" } else { ")" }),
             Ty::Array(parts) => list(f, parts, "[", "]"),

@@ -165,6 +165,7 @@ impl<'a> Hovering<'a> {
         out.push_str(&self.pipeline(found, name).unwrap_or_default());
         out.push_str(&self.counter(found, name).unwrap_or_default());
         out.push_str(&self.turns(found, name).unwrap_or_default());
+        out.push_str(&self.barrier(found, name).unwrap_or_default());
         Some(out)
     }
 
@@ -283,6 +284,13 @@ impl<'a> Hovering<'a> {
         let Item::Kernel(kernel) = item else { return None };
         let solved = Solved::of(self.db, kernel, self.shown)?;
         Some(format!("\n{}\n", crate::roles::turns(&solved, name)?))
+    }
+
+    /// Describes the barrier of several roles that a local names; `None` if it names none, or if the kernel has errors.
+    fn barrier(&self, item: Item<'a>, name: &str) -> Option<String> {
+        let Item::Kernel(kernel) = item else { return None };
+        let solved = Solved::of(self.db, kernel, self.shown)?;
+        Some(format!("\n{}\n", crate::roles::barrier(&solved, name)?))
     }
 
     /// Formats the layouts of a local's tensors, and their reasons; `None` for a local without tensors.
@@ -526,6 +534,7 @@ fn about_kind(kind: Kind) -> &'static str {
         Kind::Function => "a function, known at compile time",
         Kind::Pipeline => "a pipeline, known at compile time: a parameter of a `fn`",
         Kind::Turns => "turns, known at compile time: a parameter of a `fn`",
+        Kind::Barrier => "a barrier, known at compile time: a parameter of a `fn`",
         Kind::Counter => "a counter, known at compile time: a parameter of a `fn`",
     }
 }

@@ -1,4 +1,4 @@
-//! Descriptions of roles, pipelines, turns and counters: their threads, registers, stages and arrivals in the shown instance.
+//! Descriptions of roles, pipelines, turns, barriers and counters: their threads, registers, stages and arrivals in the shown instance.
 
 use hx_base::SourceFile;
 use hx_compile::{Db, thread_program};
@@ -108,6 +108,20 @@ pub(crate) fn turns(solved: &Solved<'_>, name: &str) -> Option<String> {
         return Some("no group takes them".into());
     }
     Some(format!("taken by the {}, one after the other", program.scope(scope)))
+}
+
+/// Describes the barrier of several roles that a local of a kernel names: the threads that come, and the hardware's number. `None` if it
+/// names none.
+pub(crate) fn barrier(solved: &Solved<'_>, name: &str) -> Option<String> {
+    let program = &solved.lowered.program;
+    let id = program.named_barrier_ids().find(|id| program.named_barrier(*id).name == name)?;
+    let scopes: Vec<String> =
+        program.scopes_at(id).into_iter().map(|scope| program.scope(scope).to_string()).collect();
+    if scopes.is_empty() {
+        return Some("no role comes to it".into());
+    }
+    let (threads, number) = (program.threads_at(id), program.number_of(id));
+    Some(format!("barrier {number} of {threads} threads: the {}", scopes.join(" and the ")))
 }
 
 /// Returns the bytes of the bulk copies that fill a stage of the pipeline `pipe`; `None` if no bulk copy fills it.

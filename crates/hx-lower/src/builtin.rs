@@ -93,6 +93,7 @@ impl<'db> Lowering<'db> {
             }
             KernelFn::Pipeline => self.pipeline(call),
             KernelFn::Turns => self.make_turns(call),
+            KernelFn::Barrier => self.make_barrier(call),
             KernelFn::Counter => self.counter_of(call),
             KernelFn::Sync => self.unit(OpKind::Sync(SyncOp::Scope), id),
             KernelFn::SyncWarp => self.unit(OpKind::Sync(SyncOp::Warp), id),

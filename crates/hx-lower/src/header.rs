@@ -587,6 +587,7 @@ fn kind_text(kind: Kind) -> &'static str {
         Kind::Function => "a function",
         Kind::Pipeline => "a pipeline, which only a parameter of a `fn` can be",
         Kind::Turns => "turns, which only a parameter of a `fn` can be",
+        Kind::Barrier => "a barrier, which only a parameter of a `fn` can be",
         Kind::Counter => "a counter, which only a parameter of a `fn` can be",
     }
 }

@@ -45,6 +45,7 @@ mod layouts;
 mod lowered;
 mod lowering;
 mod named;
+mod named_barrier;
 mod naming;
 mod narrow;
 mod notes;
@@ -184,6 +185,7 @@ fn lower_kernel<'db>(
         tensors: Vec::new(),
         pipes: Vec::new(),
         turns: Vec::new(),
+        named_barriers: Vec::new(),
         counters: Vec::new(),
         pins: BTreeMap::new(),
         body: Vec::new(),
@@ -191,6 +193,7 @@ fn lower_kernel<'db>(
     if !hx_hir::is_exact(db, kernel) {
         approximate(&mut program);
     }
+    named_barrier::check(&program, &lowering.origins, &mut lowering.diagnostics);
     pipe::check_signals(&program, &lowering.origins, &mut lowering.diagnostics);
     lowering.check_counters(&program);
     volatile::check_volatile(&program, &lowering.origins, &mut lowering.diagnostics);

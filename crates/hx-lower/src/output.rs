@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use hx_hir::Name;
 use hx_index::Symbol;
 use hx_tile::{
-    Counter, CounterId, InstructionPin, OpId, Origin, Param, ParamId, Pipe, PipeId, Requirement, ScopeId,
-    Stmt, Tensor, TensorId, TileProgram, Turns, TurnsId,
+    Counter, CounterId, InstructionPin, NamedBarrier, NamedBarrierId, OpId, Origin, Param, ParamId, Pipe,
+    PipeId, Requirement, ScopeId, Stmt, Tensor, TensorId, TileProgram, Turns, TurnsId,
 };
 
 use crate::finish::finish;
@@ -20,6 +20,7 @@ pub(crate) struct Output {
     passing: BTreeSet<TensorId>,
     pipes: Vec<Pipe>,
     turns: Vec<Turns>,
+    named_barriers: Vec<NamedBarrier>,
     counters: Vec<Counter>,
     /// See [`TileProgram::pins`].
     pins: BTreeMap<OpId, InstructionPin>,
@@ -190,6 +191,12 @@ impl Output {
         self.turns[id.0 as usize].scope = scope;
     }
 
+    /// Adds a barrier of several roles and returns its number.
+    pub(crate) fn add_barrier(&mut self, barrier: NamedBarrier) -> NamedBarrierId {
+        self.named_barriers.push(barrier);
+        NamedBarrierId(self.named_barriers.len() as u32 - 1)
+    }
+
     /// Adds a counter and returns its number.
     pub(crate) fn add_counter(&mut self, counter: Counter) -> CounterId {
         self.counters.push(counter);
@@ -223,6 +230,7 @@ impl Output {
             passing,
             pipes: self.pipes,
             turns: self.turns,
+            named_barriers: self.named_barriers,
             counters: self.counters,
             pins: self.pins,
             requires,

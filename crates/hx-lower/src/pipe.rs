@@ -64,6 +64,7 @@ impl<'db> Lowering<'db> {
         let ty = match &value {
             Value::Pipe(_) => Ty::Pipeline,
             Value::Turns(_) => Ty::Turns,
+            Value::Barrier(_) => Ty::Barrier,
             _ => Ty::Unknown,
         };
         let Some(method) = Method::of(&ty, name) else {
@@ -80,6 +81,7 @@ impl<'db> Lowering<'db> {
         match value {
             Value::Pipe(pipe) => self.pipe_method(method, pipe, &call),
             Value::Turns(turns) => self.turn(turns, method, &call),
+            Value::Barrier(barrier) => self.come(barrier, method, &call),
             _ => self.not_compiled(&call),
         }
     }
@@ -111,8 +113,8 @@ impl<'db> Lowering<'db> {
                 }
                 self.unit(OpKind::Sync(SyncOp::Skip { pipe, count }), id)
             }
-            // Only turns have these methods.
-            Method::Take | Method::Pass => self.meaningless(id),
+            // Turns and barriers have these methods.
+            Method::Take | Method::Pass | Method::SyncAt | Method::ArriveAt => self.meaningless(id),
         }
     }
 

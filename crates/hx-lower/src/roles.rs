@@ -215,7 +215,9 @@ impl Lowering<'_> {
             | Method::WaitStage
             | Method::Release
             | Method::ReleasePrevious
-            | Method::Skip => return self.meaningless(given.id),
+            | Method::Skip
+            | Method::SyncAt
+            | Method::ArriveAt => return self.meaningless(given.id),
         }
         Ok(Value::Unit)
     }

@@ -8,7 +8,7 @@ use hx_hir::ItemKey;
 use hx_index::{Cond, Expr};
 use hx_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
 use hx_target::{Cache, Space};
-use hx_tile::{Base, Constant, Picked, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
+use hx_tile::{Base, Constant, NamedBarrierId, Picked, PipeId, Scalar, TensorId, TurnsId, View, ViewMode};
 use smol_str::SmolStr;
 
 use crate::CtValue;
@@ -73,6 +73,7 @@ pub(crate) enum Value {
     Function(ItemKey),
     Pipe(PipeId),
     Turns(TurnsId),
+    Barrier(NamedBarrierId),
     /// A counter, by its position among those of the source.
     Counter(usize),
 }
@@ -102,6 +103,7 @@ impl Value {
             Value::Function(key) => format!("the function `{}`", key.name),
             Value::Pipe(_) => "a pipeline".into(),
             Value::Turns(_) => "turns".into(),
+            Value::Barrier(_) => "a barrier".into(),
             Value::Counter(_) => "a counter".into(),
         }
     }

@@ -6,6 +6,7 @@ mod counter;
 pub(crate) mod evaluate;
 mod step;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hx_dtype::{AtomicOp, DType};
@@ -50,6 +51,7 @@ pub(crate) struct Code {
     /// The tensor maps of the program, with the numbers of the launch.
     pub(crate) maps: Vec<TensorMap>,
     pub(crate) barriers: Vec<hx_thread::Barrier>,
+    pub(crate) named: BTreeMap<u32, String>,
     pub(crate) counters: Vec<CounterCode>,
     /// The number of blocks along each axis.
     pub(crate) grid: [u64; 3],

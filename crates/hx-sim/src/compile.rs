@@ -83,6 +83,7 @@ pub(crate) fn compile(
         communicates: c.communicates,
         counts_multiprocessors: program.symbols.contains(&Symbol::Multiprocessors),
         maps,
+        named: program.named.clone(),
         counters,
         grid,
         log: program.log.clone(),

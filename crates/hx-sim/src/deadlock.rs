@@ -65,7 +65,10 @@ impl Block<'_> {
             Until::Others => "the roles".to_owned(),
             Until::Named(id) => {
                 let NamedBarrier { arrived, wanted, .. } = &self.named[*id];
-                format!("{} of the {wanted} threads of barrier {id}", wanted - arrived)
+                let name = self.code.named.get(&(*id as u32));
+                let name =
+                    name.map_or_else(|| format!("barrier {id}"), |name| format!("the barrier `{name}`"));
+                format!("{} of the {wanted} threads of {name}", wanted - arrived)
             }
             Until::Phase { barrier, stage, .. }
             | Until::Ticket { barrier, stage, .. }

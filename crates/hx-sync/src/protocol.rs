@@ -37,10 +37,12 @@ use hx_tile::{OpId, TileProgram};
 
 pub use coverage::{Open, Why};
 pub use drawn::Drawn;
-pub use faults::{Blocked, Cause, Fault, Fix, FixAt, FixWith, Kind, RaceAccess, Rounds, Want};
+pub use faults::{
+    Blocked, Cause, Comings, Fault, Fix, FixAt, FixWith, Joint, Kind, RaceAccess, Rounds, Want,
+};
 pub use launch::{Counts, LEVEL};
 pub use orders::{Orders, Wrong, orders};
-pub use program::{Act, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+pub use program::{Act, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 pub use translate::translate;
 
 use coverage::Coverage;
@@ -208,6 +210,17 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
     .collect();
     // Groups that do not take their turns race as a consequence.
     let repassed = faults.iter().any(|fault| matches!(fault.kind, Kind::Repassed { .. }));
+    let hurried = pipes(&|kind| match kind {
+        Kind::Hurried { barrier, .. } => Some(*barrier),
+        _ => None,
+    });
+    // Roles that come to a barrier in different rounds do not order their accesses there.
+    let astray = faults.iter().any(|fault| match &fault.kind {
+        Kind::Stuck(blocked) => blocked.first().is_some_and(|first| matches!(first.wants, Want::All { .. })),
+        _ => false,
+    });
+    let uneven =
+        astray || faults.iter().any(|fault| matches!(fault.kind, Kind::Hurried { .. } | Kind::Unmet { .. }));
     let mut met = BTreeSet::new();
     let mut read = BTreeSet::new();
     faults.retain(|fault| match &fault.kind {
@@ -224,7 +237,9 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
             read.insert((*pipe, RaceAccess::used(*earlier, *later).op))
         }
         Kind::Race { earlier, later, cause: Cause::NoBarrier, .. } => {
-            fault.fix.is_some() || !repassed && !in_flight.contains(&(later.op, earlier.op))
+            let joins = fault.fix.as_ref().is_some_and(|fix| matches!(fix.at, FixAt::Join { .. }));
+            (fault.fix.is_some() || !repassed && !in_flight.contains(&(later.op, earlier.op)))
+                && !(uneven && (joins || fault.fix.is_none()))
         }
         // A product that reads another stage than the one waited for is also in flight when that stage is given back.
         Kind::InFlight { product, release: true, .. } if misplaced.contains(product) => false,
@@ -233,7 +248,10 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         Kind::Unwaited { pipe, .. } => {
             !early.contains(pipe) && !stuck.contains(pipe) && met.insert((2, *pipe))
         }
-        Kind::Repassed { .. }
+        // A group that comes too early makes the rounds uneven.
+        Kind::Unmet { barrier, .. } => !astray && !hurried.contains(barrier) && met.insert((3, *barrier)),
+        Kind::Hurried { .. }
+        | Kind::Repassed { .. }
         | Kind::Doubled { .. }
         | Kind::Race { .. }
         | Kind::Unequal { .. }

@@ -150,7 +150,7 @@ impl Leaf {
             | Leaf::Put(_)
             // A ticket orders only accesses to itself, and no address names it.
             | Leaf::Draw(_)
-            // They order groups that take turns, and launches; no access of the program relies on that order.
+            // They order groups and roles, which the protocol of the tile program follows, and launches.
             | Leaf::NamedSync { .. }
             | Leaf::NamedArrive { .. }
             | Leaf::WaitPrevious

@@ -40,6 +40,8 @@ pub struct ThreadProgram {
     pub maps: Vec<TensorMap>,
     /// The barriers in shared memory. They are ready before the body begins.
     pub barriers: Vec<Barrier>,
+    /// The names of the named barriers that the source makes, by their numbers.
+    pub named: BTreeMap<u32, String>,
     /// The counters that blocks draw from.
     pub counters: Vec<Counter>,
     /// The least and the greatest value of some locals that change.
@@ -155,6 +157,7 @@ impl Default for ThreadProgram {
             shared_bytes: 0,
             maps: Vec::new(),
             barriers: Vec::new(),
+            named: BTreeMap::new(),
             counters: Vec::new(),
             ranges: BTreeMap::new(),
             registers: Vec::new(),

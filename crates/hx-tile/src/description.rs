@@ -325,6 +325,9 @@ impl SyncOp {
             // A turn orders groups, and no other access of the program relies on that order.
             SyncOp::Take { .. } => orders("take", Order::Nothing),
             SyncOp::Pass { .. } => orders("pass", Order::Nothing),
+            // It orders its own scope as `sync` does, and the other scopes that come to the barrier.
+            SyncOp::SyncAt { .. } => waits("sync", Order::Scope),
+            SyncOp::ArriveAt { .. } => orders("arrive", Order::Arrive),
             SyncOp::Commit => orders("commit", Order::Close),
             SyncOp::Wait { groups } => waits("wait", Order::Wait(*groups)),
             SyncOp::GemmWait { leave } => waits("gemm_wait", Order::WaitProducts(*leave)),

@@ -16,6 +16,10 @@ pub struct OpId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct TurnsId(pub u32);
 
+/// A named barrier that the source makes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct NamedBarrierId(pub u32);
+
 /// The piece of the source that an operation or a tensor comes from. Only the maker of the program can turn it into a
 /// position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]

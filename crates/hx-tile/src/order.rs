@@ -17,7 +17,7 @@ pub enum Order {
     /// Returns when a phase of a barrier in memory is complete. Accesses of all that arrived for this phase precede accesses
     /// after it.
     Await,
-    /// Arrives on barriers in memory: accesses before it precede accesses of those who wait for the barriers' phases.
+    /// Arrives on barriers: accesses before it precede accesses of those who wait for them.
     Arrive,
     /// Waits until at most `leave` of the scope's stores are in flight; with `read`, until at most `leave` of them still read shared
     /// memory. The writes of the stores that have only been read stay in flight.

@@ -8,8 +8,8 @@ use hx_layout::{ComposedLayout, Layout};
 use hx_target::{Allocation, Limits, Space, Target};
 
 use crate::{
-    Atomic, Base, Constant, Counter, Map, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rest, Rounds, Scalar,
-    Scope, ScopeId, SyncOp, TensorId, TurnsId, View,
+    Atomic, Base, Constant, Counter, Map, NamedBarrier, OpId, Operand, Origin, ParamId, Pipe, PipeId, Rest,
+    Rounds, Scalar, Scope, ScopeId, SyncOp, TensorId, TurnsId, View,
 };
 
 /// An instance of a kernel: compile-time parameters are replaced by their values, run-time dimensions are symbolic.
@@ -44,6 +44,8 @@ pub struct TileProgram {
     pub pipes: Vec<Pipe>,
     /// The orders in which groups take turns, indexed by [`TurnsId`].
     pub turns: Vec<Turns>,
+    /// The barriers that several scopes come to, indexed by [`NamedBarrierId`](crate::NamedBarrierId).
+    pub named_barriers: Vec<NamedBarrier>,
     /// The counters that blocks draw from, indexed by [`CounterId`](crate::CounterId).
     pub counters: Vec<Counter>,
     /// The instructions that the source names for operations, with `by`.
@@ -79,6 +81,7 @@ impl Default for TileProgram {
             rests: Vec::new(),
             pipes: Vec::new(),
             turns: Vec::new(),
+            named_barriers: Vec::new(),
             counters: Vec::new(),
             pins: BTreeMap::new(),
             body: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Op, OpKind, TensorId, TileProgram, Turns, TurnsId};
+use crate::{NamedBarrierId, Op, OpKind, TensorId, TileProgram, Turns, TurnsId};
 
 /// A scope of a program, by position in [`TileProgram::scopes`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -103,6 +103,13 @@ impl TileProgram {
         let scopes: u32 = self.scopes.iter().map(|scope| scope.groups).sum();
         let first = scopes + self.turns[..id.0 as usize].iter().map(groups).sum::<u32>();
         first..first + groups(self.turns(id))
+    }
+
+    /// Returns the hardware's number of a named barrier of the source: they follow those of turns.
+    pub fn number_of(&self, id: NamedBarrierId) -> u32 {
+        let turns = (self.turns.len() as u32).checked_sub(1).map(TurnsId);
+        let scopes: u32 = self.scopes.iter().map(|scope| scope.groups).sum();
+        turns.map_or(scopes, |last| self.barriers_of_turns(last).end) + id.0
     }
 
     /// Returns a scope of the program.

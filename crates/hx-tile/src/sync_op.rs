@@ -2,7 +2,7 @@
 
 use hx_index::{Expr, Symbol};
 
-use crate::{PipeId, TurnsId};
+use crate::{NamedBarrierId, PipeId, TurnsId};
 
 /// An operation that orders others. It reads and writes no tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,6 +15,10 @@ pub enum SyncOp {
     Take { turns: TurnsId },
     /// Ends the turn of the group: it is the next group's turn.
     Pass { turns: TurnsId },
+    /// Comes to a barrier of several scopes and waits until all of them have come.
+    SyncAt { barrier: NamedBarrierId },
+    /// Comes to a barrier of several scopes and does not wait.
+    ArriveAt { barrier: NamedBarrierId },
     /// Closes the current group of asynchronous copies.
     Commit,
     /// Waits until at most `groups` of the thread's groups are in flight.

@@ -45,6 +45,10 @@ pub fn emit_tile(program: &TileProgram) -> String {
     for pipe in &program.pipes {
         let _ = writeln!(out, "  {pipe}");
     }
+    for id in program.named_barrier_ids() {
+        let barrier = &program.named_barrier(id).name;
+        let _ = writeln!(out, "  barrier {barrier}: {} threads", program.threads_at(id));
+    }
     for counter in &program.counters {
         let from = program.tensor_param(counter.param).map_or("?", |t| t.name.as_str());
         let _ = writeln!(out, "  counter {}: 0..{} from {from}", counter.name, counter.limit);
@@ -275,6 +279,9 @@ fn sync_text(program: &TileProgram, op: &SyncOp) -> String {
             format!("{name}()")
         }
         SyncOp::Take { turns } | SyncOp::Pass { turns } => format!("{}.{name}()", program.turns(*turns).name),
+        SyncOp::SyncAt { barrier } | SyncOp::ArriveAt { barrier } => {
+            format!("{}.{name}()", program.named_barrier(*barrier).name)
+        }
         SyncOp::Wait { groups: leave }
         | SyncOp::GemmWait { leave }
         | SyncOp::WaitStores { leave, read: true } => format!("{name}({leave})"),

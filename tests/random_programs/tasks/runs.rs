@@ -1,14 +1,16 @@
-//! Tiles that are one run of bytes: rows that no box takes, and vectors of groups that take turns.
+//! Tiles that are one run of bytes: rows that no box takes, and vectors of groups that take turns or meet at barriers.
 
 use hx_dtype::DType;
 
 use super::super::program::Range;
 use super::super::write::number;
+use super::handed;
 use super::sheet::{Begin, Kernel, Lines, Sheet, Tensor};
 
 pub(super) fn write(sheet: &mut Sheet) {
-    match sheet.choices.below(3) {
+    match sheet.choices.below(4) {
         0 | 1 => runs(sheet),
+        2 => handed::write(sheet),
         _ => shared_sum(sheet),
     }
 }

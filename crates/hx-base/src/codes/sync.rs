@@ -51,8 +51,8 @@ family! {
     MISSING_WAIT = "HX0403", "missing-wait", Error, "a copy is used before it was waited for";
 
     /// No later operation can complete this wait: the kernel would hang. Every `acquire` needs a `release` by the readers of
-    /// the stage, every `wait` a copy that signals the stage, every `take` the `pass` of the group before. The compiler follows
-    /// all groups of a block through launches with few rounds of each loop, so a launch with the counts of the note hangs.
+    /// the stage, every `wait` a copy that signals the stage, every `take` the `pass` of the group before, and every `sync` of a
+    /// barrier of roles all groups of these roles. The compiler follows all groups of a block through launches with few rounds of each loop, so a launch with the counts of the note hangs.
     ///
     /// ```text
     /// for k in 0..steps {
@@ -76,7 +76,56 @@ family! {
     /// ```
     OPERAND_IN_FLIGHT = "HX0406", "operand-in-flight", Error, "an operand is touched while its gemm runs";
 
-    /// Not all threads of the barrier reach it, so those that do would wait for ever.
+    /// Not all threads of the barrier reach it. A barrier of several roles waits for all groups of the roles that name it, so they come to
+    /// it equally often, and at least one of them waits there. A single role needs `sync()` alone.
+    ///
+    /// ```hx fails
+    /// kernel square(x: f32[m], y: mut f32[m]) grid [1] {
+    ///     let s = shared_tensor(f32, [256]);
+    ///     let (full, free) = (barrier(), barrier());
+    ///     warp_groups {
+    ///         producer {
+    ///             for i in 0..cdiv(m, 256) {
+    ///                 if i > 0 { free.sync(); }
+    ///                 copy(load(tile(x, [256])[.., i]), s);
+    ///                 full.arrive();
+    ///             }
+    ///         }
+    ///         consumer {
+    ///             for i in 0..cdiv(m, 256) {
+    ///                 full.sync();
+    ///                 let v = load(s);
+    ///                 free.arrive();
+    ///                 copy(v * v, tile(y, [256])[.., i]);
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel square(x: f32[m], y: mut f32[m]) grid [1] {
+    ///     let s = shared_tensor(f32, [256]);
+    ///     let (full, free) = (barrier(), barrier());
+    ///     warp_groups {
+    ///         producer {
+    ///             for i in 0..cdiv(m, 256) {
+    ///                 if i > 0 { free.sync(); }
+    ///                 copy(load(tile(x, [256])[.., i]), s);
+    ///                 full.arrive();
+    ///             }
+    ///         }
+    ///         consumer {
+    ///             for i in 0..cdiv(m, 256) {
+    ///                 full.sync();
+    ///                 let v = load(s);
+    ///                 if i + 1 < cdiv(m, 256) { free.arrive(); }
+    ///                 copy(v * v, tile(y, [256])[.., i]);
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    /// ```
     DIVERGENT_BARRIER = "HX0407", "divergent-barrier", Error, "not all threads reach a barrier";
 
     /// The copies into a stage depend on the way to it, so that some stages get fewer bytes than others and are never full. Copy
@@ -165,7 +214,8 @@ family! {
     /// A wait or an arrival can count for another round than the one it is meant for. A barrier of a pipeline or of turns knows
     /// only whether its round is even or odd, so nobody may be more than one round away from it. Groups that share a ring leave
     /// each other's stages alone with `skip`, and take turns so that each knows how far the ring has come. A group passes only a
-    /// turn that it took.
+    /// turn that it took. A barrier of several roles counts threads: a group arrives there again once it knows that the last round is
+    /// complete.
     ///
     /// ```text
     /// pipe.skip(g * steps);

@@ -98,6 +98,6 @@ family! {
     REGISTER_BUDGET = "HX0510", "register-budget", Error, "the registers of the roles exceed those of the block";
 
     /// A block has 16 named barriers. The block, each role, each group of a role with `each`, and each group that takes turns
-    /// has one.
+    /// has one, and so has each `barrier()`.
     TOO_MANY_BARRIERS = "HX0511", "too-many-barriers", Error, "a block needs too many named barriers";
 }

@@ -1,5 +1,7 @@
 //! Diagnostics about pipelines, turns and asynchronous operations: what the protocol machine finds.
 
+mod joined;
+
 use hx_base::{Applicability, Code, Diagnostic, Edit, Fix, Severity, SourceFile, TextRange, codes};
 use hx_lower::Lowered;
 use hx_sync::protocol::{
@@ -62,6 +64,10 @@ impl Teller<'_> {
                 let message = format!("`{turns}` is passed on before the next group has taken its last turn");
                 self.at(&codes::WRONG_PHASE, *pass, message)
                     .help(format!("a group passes only the turn that it took: `{turns}.take()` before it"))
+            }
+            Kind::Hurried { come, barrier } => self.hurried(*come, *barrier),
+            Kind::Unmet { arrive, barrier, missing, comings } => {
+                self.unmet(*arrive, *barrier, missing, comings)
             }
             Kind::Race { tensor, earlier, later, cause, pipe } => {
                 self.race(*tensor, *earlier, *later, *cause, *pipe)
@@ -188,6 +194,9 @@ impl Teller<'_> {
                 self.at(&codes::ENDLESS_WAIT, *op, message).help(
                     "every block of the cluster adds its part: no condition on `block_idx` around the sum",
                 )
+            }
+            Want::All { barrier, missing, hopeless, comings } => {
+                self.wants_all((who, *op), *barrier, (missing, *hopeless), comings)
             }
             Want::Barrier { missing } => {
                 let (do_, missing) = (if missing.len() == 1 { "does" } else { "do" }, missing.join(" and "));
@@ -405,13 +414,17 @@ impl Teller<'_> {
                     .help(format!("copy to the stage that `{pipe}.acquire()` returned"))
             }
             Cause::Store => {
+                let tells = self.tells(earlier.op, later.op);
                 under_way(&codes::SHARED_RACE, "while a store still reads it", "the store begins here").help(
-                    "`wait_stores(0)` returns when no store reads shared memory; `sync()` tells all threads",
+                    format!(
+                        "`wait_stores(0)` returns when no store reads shared memory; {tells} all threads"
+                    ),
                 )
             }
             Cause::Product => {
+                let tells = self.tells(earlier.op, later.op);
                 under_way(&codes::SHARED_RACE, "while a product still reads it", "the product reads it here")
-                    .help("put a `gemm_wait(0)` and a `sync()` between the two")
+                    .help(format!("`gemm_wait(0)` returns when the product has read it; {tells} all threads"))
             }
             Cause::Copy => {
                 let when = "before anything waited for the copy into it";
@@ -428,6 +441,14 @@ impl Teller<'_> {
                         None => "put a `sync()` between the two".to_owned(),
                     })
             }
+        }
+    }
+
+    /// Says what tells all threads of two operations something.
+    fn tells(self, earlier: OpId, later: OpId) -> &'static str {
+        match apart(self.lowered, earlier, later) {
+            Some(_) => "a barrier of both roles, `let free = barrier();`, tells",
+            None => "`sync()` tells",
         }
     }
 
@@ -492,6 +513,7 @@ impl Teller<'_> {
                 let title = format!("move `{call}` behind the {what}");
                 (title, vec![removed, lines_after(places, after, &[call])?])
             }
+            FixAt::Join { earlier, later, outside, joint } => self.joins([earlier, later], outside, joint)?,
             FixAt::Leave { op, leave } => {
                 let (wait, edit) = leaves(places, lowered, op, leave)?;
                 (format!("`{wait}({leave})`"), vec![edit])

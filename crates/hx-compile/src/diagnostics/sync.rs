@@ -198,10 +198,10 @@ pub(super) fn apart(lowered: &Lowered, earlier: OpId, later: OpId) -> Option<Str
         }
         (false, false) if first == second && program.scope(first).groups == 1 => return None,
         (false, false) if first == second => {
-            "`sync()` waits for one group here, so it does not order two groups: let them take turns (`turns()`, `take()` before the first use, `pass()` behind the last), or give each group a part of its own"
+            "`sync()` waits for one group here, so it does not order two groups: let them take turns (`turns()`, `take()` before the first use, `pass()` behind the last), let all of them come to a barrier (`barrier()`, made before `warp_groups`, and its `sync()` between the two), or give each group a part of its own"
         }
         (false, false) => {
-            "`sync()` waits for one role here, so it does not order two roles. A stage of a pipeline does: one role writes it between `pipe.acquire()` and `pipe.publish()`, the other reads it between `pipe.wait()` and `pipe.release()`. Tensors that are written once can be written before `warp_groups`"
+            "`sync()` waits for one role here, so it does not order two roles. A barrier of both does: `let ready = barrier();` before `warp_groups`, and `ready.sync()` in each role, behind the earlier use and before the later one. So does a stage of a pipeline: one role writes it between `pipe.acquire()` and `pipe.publish()`, the other reads it between `pipe.wait()` and `pipe.release()`"
         }
     };
     Some(advice.to_owned())

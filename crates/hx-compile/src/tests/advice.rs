@@ -204,7 +204,7 @@ fn nothing_orders_roles_but_stages() {
             HX0401 `load(s)` threads race on `s`: nothing orders the accesses
               `load(s)`: `s` is read here
               `copy(load(x), s)`: `s` is written here
-              help: `sync()` waits for one role here, so it does not order two roles. A stage of a pipeline does: one role writes it between `pipe.acquire()` and `pipe.publish()`, the other reads it between `pipe.wait()` and `pipe.release()`. Tensors that are written once can be written before `warp_groups`
+              fix: insert `let ready = barrier()`, and `ready.sync()` in both roles
         "#]],
     );
 }

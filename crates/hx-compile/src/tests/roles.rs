@@ -29,7 +29,7 @@ fn nothing_orders_two_roles() {
             HX0401 `load(s)` threads race on `s`: nothing orders the accesses
               `load(s)`: `s` is read here
               `copy(load(x), s)`: `s` is written here
-              help: `sync()` waits for one role here, so it does not order two roles. A stage of a pipeline does: one role writes it between `pipe.acquire()` and `pipe.publish()`, the other reads it between `pipe.wait()` and `pipe.release()`. Tensors that are written once can be written before `warp_groups`
+              help: `sync()` waits for one role here, so it does not order two roles. A barrier of both does: `let ready = barrier();` before `warp_groups`, and `ready.sync()` in each role, behind the earlier use and before the later one. So does a stage of a pipeline: one role writes it between `pipe.acquire()` and `pipe.publish()`, the other reads it between `pipe.wait()` and `pipe.release()`
         "#]],
     );
 }

@@ -404,8 +404,8 @@ impl<'r> Stepper<'r> {
         Some(found)
     }
 
-    /// Describes the barriers in memory of the block in focus. Each has its name, the pipeline with the stage and the kind of
-    /// barrier, and its state: phases, arrivals and missing bytes.
+    /// Describes the barriers of the block in focus. A barrier in memory has its name, the pipeline with the stage and the kind of
+    /// barrier, and its state: phases, arrivals and missing bytes. A barrier of several roles tells how many threads have come.
     pub fn barriers(&self) -> Vec<(String, String)> {
         let stage = |stage: hx_sim::Stage| {
             let barrier = &self.program.barriers[stage.barrier];
@@ -418,7 +418,12 @@ impl<'r> Stepper<'r> {
             }
             (name, text)
         };
-        self.playback.stages(self.focus.rank).into_iter().map(stage).collect()
+        let named = |(name, [come, wanted]): (String, [usize; 2])| match wanted {
+            0 => (name, "no thread has come".to_owned()),
+            _ => (name, format!("{come} of {wanted} threads have come")),
+        };
+        let stages = self.playback.stages(self.focus.rank).into_iter().map(stage);
+        stages.chain(self.playback.named(self.focus.rank).into_iter().map(named)).collect()
     }
 }
 

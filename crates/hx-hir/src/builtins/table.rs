@@ -86,6 +86,8 @@ super::families! {
         Pipeline: "pipeline", [required("stages"), named("readers")],
             "A ring of stages that copies fill and others read; `readers:` groups of a block release each stage.";
         Turns: "turns", [], "The order in which the groups of a role with `each` take turns, from group 0 on.";
+        Barrier: "barrier", [],
+            "A barrier of all threads of the roles that come to it: `sync()` waits there for the others, `arrive()` does not.";
         Counter: "counter", [required("c"), required("n")],
             "The numbers from 0 up to `n`, which the blocks of the launch draw from `c` one at a time; `c` is a `mut i32[1]` of 0.";
         Mbarrier: "mbarrier", [required("count")], "Raw barriers in shared memory. Not compiled yet.";
@@ -151,6 +153,8 @@ super::families! {
         Skip: "skip", [required("n")], "Leaves the next `n` stages to others.";
         Take: "take", [], "Waits until it is the group's turn.";
         Pass: "pass", [], "Ends the turn: it is the next group's.";
+        SyncAt: "sync", [], "Comes to the barrier and waits until all threads of its roles have come.";
+        ArriveAt: "arrive", [], "Comes to the barrier and does not wait for the others.";
     }
 
     /// Functions that device code and host code have.

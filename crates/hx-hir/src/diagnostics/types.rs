@@ -82,7 +82,11 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::UnusedResult { expr, found } => {
             let message = format!("nothing takes this value: {}", found.what());
-            at.diagnostic(&codes::UNUSED_RESULT, at.expr(*expr), message)
+            let reported = at.diagnostic(&codes::UNUSED_RESULT, at.expr(*expr), message);
+            match found {
+                Ty::Barrier => reported.help("the barrier of the block is `sync()`; one of several roles needs a name, `let ready = barrier();`"),
+                _ => reported,
+            }
         }
         TypeProblem::DivisionByZero { expr } => {
             at.diagnostic(&codes::CONSTANT_ERROR, at.expr(*expr), "division by zero")

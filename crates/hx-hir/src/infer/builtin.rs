@@ -61,6 +61,7 @@ impl Infer<'_> {
             }
             KernelFn::CopyAsync => self.copy_async(id, given)?,
             KernelFn::Turns => Ty::Turns,
+            KernelFn::Barrier => Ty::Barrier,
             KernelFn::Pipeline => {
                 for (at, number) in given.iter().flatten() {
                     self.want_int(*at, number);
@@ -175,9 +176,13 @@ impl Infer<'_> {
     fn method(&mut self, method: Method, given: &[Option<TypedArg>]) -> Option<Ty> {
         Some(match method {
             Method::Acquire | Method::WaitStage => Ty::Int(None),
-            Method::Publish | Method::Release | Method::ReleasePrevious | Method::Take | Method::Pass => {
-                Ty::Unit
-            }
+            Method::Publish
+            | Method::Release
+            | Method::ReleasePrevious
+            | Method::Take
+            | Method::Pass
+            | Method::SyncAt
+            | Method::ArriveAt => Ty::Unit,
             Method::Skip => {
                 let [(at, count)] = first(given)?;
                 self.want_int(at, &count);

@@ -243,6 +243,7 @@ impl<'a> Infer<'a> {
             Ty::Function(_) => "a function",
             Ty::Pipeline => "a pipeline",
             Ty::Turns => "turns",
+            Ty::Barrier => "a barrier",
             Ty::Counter => "a counter",
             _ if found.is_handle() => {
                 let wanted = wanted.clone();

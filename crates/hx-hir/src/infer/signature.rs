@@ -274,6 +274,7 @@ impl<'a> Infer<'a> {
             Resolution::Kind(Kind::Function) => Ty::Function(None),
             Resolution::Kind(Kind::Pipeline) => Ty::Pipeline,
             Resolution::Kind(Kind::Turns) => Ty::Turns,
+            Resolution::Kind(Kind::Barrier) => Ty::Barrier,
             Resolution::Kind(Kind::Counter) => Ty::Counter,
             Resolution::Kind(Kind::Bool) => Ty::Bool,
             Resolution::Kind(Kind::Float) => Ty::Float(None),

@@ -62,7 +62,7 @@ fn words_of_cutlass_lead_to_ours() {
             error[HX0101]: nothing in scope is called `bar_sync`
                           bar_sync(1, 128);
                           ^^^^^^^^
-              help: `sync()` waits for the role that it stands in; a stage of a `pipeline`, or `turns()`, orders roles and groups
+              help: `let ready = barrier();` before `warp_groups`, then `ready.sync()` or `ready.arrive()` in its roles; `sync()` alone waits for the role that it stands in
         "#]],
     );
 }

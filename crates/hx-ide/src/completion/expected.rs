@@ -42,6 +42,7 @@ impl Class {
             | Ty::Closure
             | Ty::Pipeline
             | Ty::Turns
+            | Ty::Barrier
             | Ty::Counter
             | Ty::Tuple(_)
             | Ty::Array(_) => return None,

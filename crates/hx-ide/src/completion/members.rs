@@ -34,6 +34,7 @@ impl Completing<'_> {
                     | Ty::Function(_)
                     | Ty::Pipeline
                     | Ty::Turns
+                    | Ty::Barrier
                     | Ty::Counter
             )
         );

@@ -205,6 +205,14 @@ fn members_and_paths() {
     "#]],
     );
     check(&format!("{HEAD}    bm.$0\n}}\n"), 3, expect![[""]]);
+    check(
+        &format!("{HEAD}    let full = barrier();\n    full.$0\n}}\n"),
+        3,
+        expect![[r#"
+        arrive | .arrive()
+        sync | .sync()
+    "#]],
+    );
     // A method is the host's function, even if kernels have a function of that name.
     let methods = entries("main {\n    let x = ones(f32, [2]);\n    x.$0\n}\n", |c| {
         matches!(c.label.as_str(), "copy" | "max" | "sum" | "exp")

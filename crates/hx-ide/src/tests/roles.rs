@@ -191,6 +191,45 @@ kernel k(y: mut f32[m]) grid [4] {
 }
 
 #[test]
+fn a_barrier_tells_who_comes() {
+    let text = "kernel k(x: f32[m], y: mut f32[m]) grid [4] {
+    let s = shared_tensor(f32, [128]);
+    let fu$0ll = barrier();
+    warp_groups {
+        producer {
+            copy(load(tile(x, [128])[.., 0]), s);
+            full.arrive();
+        }
+        consumer each 2 (g) {
+            full.sync();
+            copy(load(tile(s, [64])[.., g]), tile(y, [64])[.., g]);
+        }
+    }
+}";
+    check_hover(
+        text,
+        expect![[r#"
+        k.hx:3:9 full
+        ```hx
+        let full: barrier
+        ```
+
+        barrier 4 of 384 threads: the role of threads 0..128 and the 2 groups of threads 128..384
+    "#]],
+    );
+    check_hover(
+        &text.replace("fu$0ll", "full").replace("full.arr", "full.ar$0r"),
+        expect![[r#"
+        k.hx:7:18 arrive
+        ```hx
+        .arrive()
+        ```
+
+        Comes to the barrier and does not wait for the others."#]],
+    );
+}
+
+#[test]
 fn names_of_a_tuple_have_layouts() {
     let (db, file) = with_text(ROLES);
     expect![[r#"

@@ -158,4 +158,18 @@ impl<'p> Playback<'p> {
     pub fn stages(&self, rank: usize) -> Vec<Stage> {
         self.block(rank).map(|block| block.phases.stages()).unwrap_or_default()
     }
+
+    /// Returns the named barriers of the source with the number of threads that have come and that have to come; the second is 0
+    /// before any has come. None if there is no such block at this moment.
+    pub fn named(&self, rank: usize) -> Vec<(String, [usize; 2])> {
+        let state = |block: &Block<'_>| {
+            let named = block.code.named.iter();
+            let one = |(id, name): (&u32, &String)| {
+                let barrier = &block.named[*id as usize];
+                (name.clone(), [barrier.arrived, barrier.wanted])
+            };
+            named.map(one).collect()
+        };
+        self.block(rank).map(state).unwrap_or_default()
+    }
 }

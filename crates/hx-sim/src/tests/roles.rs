@@ -164,3 +164,20 @@ fn agents_that_all_wait_are_a_deadlock() {
         "#]],
     );
 }
+
+#[test]
+fn a_deadlock_tells_the_barrier_of_the_source() {
+    let mut roles = Roles::new();
+    roles.kernel.program.named.insert(3, "full".to_owned());
+    let one = roles.op(FIRST, "full.sync()", vec![wait(c(3), 96)]);
+    let each = roles.op(GROUPS, "full.arrive()", vec![arrive(c(3), 96)]);
+    let some = hx_index::Cond::Cmp(hx_index::CmpOp::Eq, var("g"), c(1));
+    let each = Stmt::Control(Control::If { cond: some, then: vec![each], otherwise: Vec::new() });
+    check(
+        &roles.result(vec![one], vec![each]),
+        expect![[r#"
+        deadlock: threads 0 to 31 wait in #0 `full.sync()` for 32 of the 96 threads of the barrier `full`
+          block [0, 0, 0], #0 `full.sync()`
+    "#]],
+    );
+}

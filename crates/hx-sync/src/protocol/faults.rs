@@ -16,7 +16,7 @@ pub struct Fault {
     pub others: usize,
 }
 
-/// The kind of a fault, with the operations that take part. `pipe` and `turns` are positions in the protocol's lists.
+/// The kind of a fault, with the operations that take part. `pipe`, `turns` and `barrier` are positions in the protocol's lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Waits that never return, of all groups that do not reach their end. A report names the first.
@@ -30,6 +30,10 @@ pub enum Kind {
     Doubled { acquire: OpId, pipe: u32, other: OpId },
     /// A turn is passed on although the next group has not taken the last one.
     Repassed { pass: OpId, turns: u32 },
+    /// A group comes to a barrier again, and need not know that its last round is complete.
+    Hurried { come: OpId, barrier: u32 },
+    /// A group arrives at a barrier, and `missing` do not come in this round.
+    Unmet { arrive: OpId, barrier: u32, missing: Vec<String>, comings: Comings },
     /// Two accesses to a shared tensor that nothing orders. `pipe`: one of them fills a stage.
     Race { tensor: TensorId, earlier: RaceAccess, later: RaceAccess, cause: Cause, pipe: Option<u32> },
     /// An operand of a product is used while the product is in flight. `release`: the stage that holds it is given back.
@@ -99,7 +103,12 @@ pub enum Want {
     Sum { own: bool },
     /// A barrier, and groups that do not come to it.
     Barrier { missing: Vec<String> },
+    /// A barrier of several groups, and those that do not come to it. `hopeless`: one of these has no arrival left.
+    All { barrier: u32, missing: Vec<String>, hopeless: bool, comings: Comings },
 }
+
+/// How often each group comes to a barrier of several groups in a launch.
+pub type Comings = Vec<(String, u32)>;
 
 /// The stages of a pipe in a launch, from its beginning to its end, in one block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,11 +142,29 @@ pub enum FixAt {
         op: OpId,
         after: OpId,
     },
+    /// A new barrier of the roles of both operations. `outside`: at the loop or condition around an operation instead.
+    Join {
+        earlier: OpId,
+        later: OpId,
+        outside: [bool; 2],
+        joint: Joint,
+    },
     /// The number of operations that this wait leaves in flight is changed.
     Leave {
         op: OpId,
         leave: u32,
     },
+}
+
+/// The places at which two roles come to a new barrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joint {
+    /// Behind the earlier operation and before the later one.
+    Between,
+    /// Twice: also before the earlier operation comes again, and behind the later one.
+    Around,
+    /// Behind both operations: neither comes again before the other.
+    Behind,
 }
 
 /// An operation that a change inserts. Its number is a pipe, turns, or the operations that a wait leaves in flight.
@@ -159,12 +186,27 @@ impl RaceAccess {
     }
 }
 
+impl Joint {
+    /// Returns how often a role comes to the barrier: behind the earlier operation, before the later one, and behind the later one.
+    pub fn times(self) -> [usize; 3] {
+        match self {
+            Joint::Between => [1, 1, 0],
+            Joint::Around => [2, 1, 1],
+            Joint::Behind => [1, 0, 1],
+        }
+    }
+}
+
 impl Want {
     /// Returns the pipe whose stage is wanted; `None` for other events.
     pub(crate) fn pipe(&self) -> Option<u32> {
         match self {
             Want::Release { pipe, .. } | Want::Fill { pipe, .. } => Some(*pipe),
-            Want::Turn { .. } | Want::Flag { .. } | Want::Sum { .. } | Want::Barrier { .. } => None,
+            Want::Turn { .. }
+            | Want::Flag { .. }
+            | Want::Sum { .. }
+            | Want::Barrier { .. }
+            | Want::All { .. } => None,
         }
     }
 }
@@ -201,6 +243,8 @@ impl Kind {
             Kind::Gone { copy } => (8, vec![*copy]),
             Kind::Unwaited { copy, .. } => (9, vec![*copy]),
             Kind::Doubled { acquire, .. } => (10, vec![*acquire]),
+            Kind::Hurried { come, .. } => (11, vec![*come]),
+            Kind::Unmet { arrive, .. } => (12, vec![*arrive]),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Runs the scripts of all groups of a cluster. A group runs until it has to wait; the order of the groups does not matter.
 
+mod joined;
 mod steps;
 mod stuck;
 
@@ -80,7 +81,8 @@ pub(crate) fn unequal(protocol: &Protocol, scripts: &[Script], pipes: &mut First
     unequal
 }
 
-/// The components of the clocks: for each agent its threads, its waits and its three queues, then the stages of each pipe of each block.
+/// The components of the clocks: for each agent its threads, its waits and its three queues, then for each block the stages of each pipe,
+/// then for each block the rounds of each barrier of several groups.
 struct Components {
     agents: usize,
     blocks: usize,
@@ -88,11 +90,13 @@ struct Components {
     before: Vec<usize>,
     /// The number of stages of all pipes of a block.
     stages: usize,
+    /// The number of barriers of several groups of a block.
+    barriers: usize,
 }
 
 impl Components {
     fn count(&self) -> usize {
-        self.agents * 5 + self.blocks * self.stages
+        self.agents * 5 + self.blocks * (self.stages + self.barriers)
     }
 
     fn threads(&self, agent: usize) -> usize {
@@ -112,6 +116,12 @@ impl Components {
     fn stage(&self, block: u32, pipe: u32, stage: u32) -> usize {
         let first = self.agents * 5 + block as usize * self.stages;
         first + self.before[pipe as usize] + stage as usize
+    }
+
+    /// Returns the component of the rounds of a barrier that are complete.
+    fn rounds(&self, block: u32, barrier: u32) -> usize {
+        let first = self.agents * 5 + self.blocks * self.stages;
+        first + block as usize * self.barriers + barrier as usize
     }
 }
 
@@ -187,6 +197,15 @@ struct TurnState {
     taken: Option<Epoch>,
 }
 
+/// A round of a barrier of several groups.
+#[derive(Clone, Default)]
+struct Round {
+    /// The number of groups that have come.
+    come: usize,
+    /// The knowledge of those that have come.
+    told: Option<Knowledge>,
+}
+
 /// A barrier of a scope.
 struct BarrierState {
     arrived: Vec<usize>,
@@ -202,6 +221,8 @@ struct Machine<'a> {
     pipes: Vec<Vec<PipeState>>,
     /// By block, then by turns, then by group.
     turns: Vec<Vec<Vec<TurnState>>>,
+    /// By block, then by barrier of several groups, then by round.
+    rounds: Vec<Vec<Vec<Round>>>,
     /// By block and scope; that of the cluster has no block.
     barriers: BTreeMap<(Option<u32>, Team), BarrierState>,
     /// The agents at each sum over the cluster: by operation, by the first of the blocks, and by scope.
@@ -260,7 +281,13 @@ impl<'a> Machine<'a> {
             before.push(stages);
             stages += pipe.stages.max(1) as usize;
         }
-        let components = Components { agents: scripts.len(), blocks: blocks as usize, before, stages };
+        let components = Components {
+            agents: scripts.len(),
+            blocks: blocks as usize,
+            before,
+            stages,
+            barriers: protocol.barriers.len(),
+        };
         let count = components.count();
         let agent = |script: &Script| Agent {
             block: script.block,
@@ -288,6 +315,7 @@ impl<'a> Machine<'a> {
             agents: scripts.iter().map(agent).collect(),
             pipes: (0..blocks).map(|block| pipe_states(protocol, scripts, block)).collect(),
             turns: (0..blocks).map(|_| protocol.turns.iter().map(|_| turn()).collect()).collect(),
+            rounds: vec![vec![Vec::new(); protocol.barriers.len()]; blocks as usize],
             barriers: BTreeMap::new(),
             meetings: BTreeMap::new(),
             memory: (0..blocks).map(|_| Accesses::default()).collect(),
@@ -343,6 +371,7 @@ impl<'a> Machine<'a> {
 
     /// Finds the copies that a block can still receive after its end: no group of the block waits for them.
     fn ended(&mut self) {
+        self.unmet();
         for block in 0..self.pipes.len() {
             let agents = self.agents.iter().filter(|agent| agent.block as usize == block);
             let mut known = Knowledge::nothing(self.components.count());

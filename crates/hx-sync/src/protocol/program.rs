@@ -11,6 +11,7 @@ use super::reach::Reach;
 pub struct Protocol {
     pub pipes: Vec<Pipe>,
     pub turns: Vec<Turns>,
+    pub barriers: Vec<NamedBarrier>,
     /// The number of groups of a block.
     pub groups: u32,
     /// The statements that all groups run, before those of the roles.
@@ -38,10 +39,20 @@ pub struct Turns {
     pub name: String,
 }
 
+/// A barrier of several groups. Each comes once in each round, and may wait there for the others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedBarrier {
+    pub name: String,
+    /// The numbers of the groups that come, in ascending order.
+    pub groups: Vec<u32>,
+}
+
 /// The task of some groups of threads.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Role {
     pub name: String,
+    /// The threads of the role, if another one has the same name.
+    pub threads: Option<String>,
     /// The number of the first group.
     pub first: u32,
     pub groups: u32,
@@ -170,6 +181,8 @@ pub enum Act {
     Take { turns: u32 },
     /// Hands the turn to the next group.
     Pass { turns: u32 },
+    /// Comes to a barrier of several groups, and waits for the others if `waits`.
+    Come { barrier: u32, waits: bool },
     /// Waits for all threads of the scope.
     Sync,
     /// Waits for the scope in the other blocks along an axis of the cluster, at the same operation.
@@ -267,12 +280,21 @@ impl Protocol {
         found
     }
 
+    /// Returns the role whose statements contain an operation; `None` if it is one of the block.
+    pub(crate) fn role_of(&self, op: OpId) -> Option<&Role> {
+        self.roles.iter().find(|role| role.body.iter().any(|stmt| stmt.contains(op)))
+    }
+
     /// Returns the name of a group for messages.
     pub(crate) fn group_name(&self, group: u32) -> String {
         let role = self.roles.iter().find(|role| (role.first..role.first + role.groups).contains(&group));
+        let threads = role.and_then(|role| role.threads.as_ref());
+        let threads = threads.map_or_else(String::new, |threads| format!(" ({threads})"));
         match role {
-            Some(role) if role.groups > 1 => format!("group {} of `{}`", group - role.first, role.name),
-            Some(role) => format!("`{}`", role.name),
+            Some(role) if role.groups > 1 => {
+                format!("group {} of `{}`{threads}", group - role.first, role.name)
+            }
+            Some(role) => format!("`{}`{threads}", role.name),
             None if self.groups > 1 => format!("group {group} of the block"),
             None => "the block".to_owned(),
         }
@@ -299,6 +321,7 @@ impl Act {
             | Act::WaitStores { .. }
             | Act::Take { .. }
             | Act::Pass { .. }
+            | Act::Come { .. }
             | Act::Sync
             | Act::Meet { .. }
             | Act::SyncCluster => Vec::new(),
@@ -318,6 +341,7 @@ impl Act {
             | Act::WaitStores { .. }
             | Act::Take { .. }
             | Act::Pass { .. }
+            | Act::Come { .. }
             | Act::Sync
             | Act::Meet { .. }
             | Act::AwaitFlag { .. }

@@ -1,5 +1,7 @@
 //! Searches for changes of a protocol that remove a fault. Each change is tried by running again.
 
+mod joined;
+
 use std::collections::BTreeSet;
 
 use hx_tile::OpId;
@@ -28,6 +30,9 @@ pub(crate) fn add(protocol: &Protocol, launches: &[Launch], verdict: &mut Verdic
             let found = follow(&changed, launches, None, &is_worse, poll);
             // A change that makes a launch too long to follow hides the fault.
             if found.launches < followed || found.faults.iter().any(|fault| is_worse(&fault.kind)) {
+                continue;
+            }
+            if joined::is_part(&fix, &fault.kind, &found.faults) {
                 continue;
             }
             let rest: BTreeSet<Key> = found.faults.iter().map(|fault| fault.kind.key()).collect();
@@ -70,7 +75,8 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
             | Want::Turn { .. }
             | Want::Flag { .. }
             | Want::Sum { .. }
-            | Want::Barrier { .. } => Vec::new(),
+            | Want::Barrier { .. }
+            | Want::All { .. } => Vec::new(),
         }),
         Kind::InFlight { later, .. } => {
             let wait = |leave| fix(FixAt::Before(*later), &[FixWith::WaitProducts(leave)]);
@@ -123,7 +129,8 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
                 // earlier access.
                 let at = [FixAt::Before(later.op), FixAt::After(earlier.op)];
                 let moved = [later.op, earlier.op].into_iter().flat_map(|used| passes(protocol, used));
-                at.into_iter().map(|at| fix(at, &[FixWith::Sync])).chain(moved).collect()
+                let all = at.into_iter().map(|at| fix(at, &[FixWith::Sync])).chain(moved);
+                all.chain(joined::candidates(protocol, *earlier, *later)).collect()
             }
             Cause::BeforeWait | Cause::BeforeRelease => Vec::new(),
         },
@@ -131,6 +138,8 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
         | Kind::Crowded { .. }
         | Kind::Doubled { .. }
         | Kind::Repassed { .. }
+        | Kind::Hurried { .. }
+        | Kind::Unmet { .. }
         | Kind::Unequal { .. }
         | Kind::Divided { .. }
         | Kind::Unwaited { .. }
@@ -233,6 +242,9 @@ pub(super) fn changed(protocol: &Protocol, fix: &Fix) -> Option<Protocol> {
                     done = true;
                 }
             });
+        }
+        FixAt::Join { earlier, later, outside, joint } => {
+            return joined::changed(protocol, [earlier, later], outside, joint);
         }
         FixAt::Leave { op, leave } => protocol.bodies_mut(&mut |body| {
             for stmt in body {

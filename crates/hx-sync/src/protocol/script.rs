@@ -45,26 +45,73 @@ pub(crate) struct Team {
 /// end: the stage is `n` modulo the number of stages.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StepKind {
-    Acquire { pipe: u32, n: u32 },
-    Publish { pipe: u32, n: u32 },
-    Wait { pipe: u32, n: u32 },
-    Release { pipe: u32, n: u32 },
-    Fill { pipe: u32, n: u32, into: Option<Span>, bytes: u64, multicast: Option<Cast> },
+    Acquire {
+        pipe: u32,
+        n: u32,
+    },
+    Publish {
+        pipe: u32,
+        n: u32,
+    },
+    Wait {
+        pipe: u32,
+        n: u32,
+    },
+    Release {
+        pipe: u32,
+        n: u32,
+    },
+    Fill {
+        pipe: u32,
+        n: u32,
+        into: Option<Span>,
+        bytes: u64,
+        multicast: Option<Cast>,
+    },
     Copy(Span),
     Commit,
     WaitCopies(u32),
-    Access { span: Span, write: bool },
-    Atomic { span: Span, writes: bool, releases: bool },
-    AwaitFlag { tensor: TensorId },
-    Touch { tensor: TensorId, write: bool },
-    Multiply { c: TensorId, registers: Vec<TensorId>, shared: Vec<Span>, asynchronous: bool },
+    Access {
+        span: Span,
+        write: bool,
+    },
+    Atomic {
+        span: Span,
+        writes: bool,
+        releases: bool,
+    },
+    AwaitFlag {
+        tensor: TensorId,
+    },
+    Touch {
+        tensor: TensorId,
+        write: bool,
+    },
+    Multiply {
+        c: TensorId,
+        registers: Vec<TensorId>,
+        shared: Vec<Span>,
+        asynchronous: bool,
+    },
     WaitProducts(u32),
     Store(Option<Span>),
     WaitStores(u32),
     Take(u32),
     Pass(u32),
+    /// Comes to a barrier of several groups for round `n`, and does not wait.
+    Come {
+        barrier: u32,
+        n: u32,
+    },
+    /// Waits until all groups have come to the barrier for round `n`.
+    AwaitAll {
+        barrier: u32,
+        n: u32,
+    },
     Sync,
-    Meet { axis: u8 },
+    Meet {
+        axis: u8,
+    },
     SyncCluster,
 }
 

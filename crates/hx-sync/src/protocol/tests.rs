@@ -3,6 +3,7 @@
 //! ```text
 //! pipe p 4 readers 1      a ring of 4 stages
 //! turns t
+//! barrier b             of all roles that have `sync b` or `arrive b`
 //! counter c T            hands out the numbers of 0..T; after `cluster`
 //! cluster 2
 //! role load { … }         one group; `role use 2` has two groups that are one scope
@@ -16,6 +17,7 @@
 mod drawn;
 mod faults;
 mod handing_on;
+pub(super) mod joined;
 pub(super) mod kernels;
 mod laws;
 mod text;
@@ -73,6 +75,13 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
                     Want::Flag { .. } => "a flag".to_owned(),
                     Want::Sum { own: true } => "a sum with its own scope".to_owned(),
                     Want::Sum { own: false } => "a sum with another block".to_owned(),
+                    Want::All { barrier, missing, .. } => {
+                        format!(
+                            "{} of {}",
+                            parsed.protocol.barriers[*barrier as usize].name,
+                            missing.join(", ")
+                        )
+                    }
                     Want::Barrier { missing } => format!("a barrier of {}", missing.join(", ")),
                 };
                 format!("stuck: {} at {} wants {wants}\n", blocked.who, line(blocked.op))
@@ -88,6 +97,10 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
         }
         Kind::Doubled { acquire, pipe: p, other } => {
             format!("doubled: {} of {}, also by {}\n", line(*acquire), pipe(*p), line(*other))
+        }
+        Kind::Hurried { come, .. } => format!("too early: {}\n", line(*come)),
+        Kind::Unmet { arrive, missing, .. } => {
+            format!("never met: {} by {}\n", line(*arrive), missing.join(", "))
         }
         Kind::Repassed { pass, .. } => format!("passed twice: {}\n", line(*pass)),
         Kind::Race { earlier, later, cause, .. } => {
@@ -127,6 +140,10 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
             FixAt::After(op) => format!("  fix: {with} after {}\n", line(op)),
             FixAt::Behind(op) => format!("  fix: {with} behind the loop of {}\n", line(op)),
             FixAt::Move { op, after } => format!("  fix: {} behind {}\n", line(op), line(after)),
+            FixAt::Join { earlier, later, outside, joint } => {
+                let ops = format!("{} and {}", line(earlier), line(later));
+                format!("  fix: a barrier {joint:?} {ops}, outside: {outside:?}\n")
+            }
             FixAt::Leave { op, leave } => format!("  fix: {} leaves {leave}\n", line(op)),
         };
     }

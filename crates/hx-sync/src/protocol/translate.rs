@@ -6,15 +6,15 @@ use hx_index::{Expr, Symbol};
 use hx_target::Form;
 
 use hx_tile::{
-    Base, Completion, Control as TileControl, Counter, Leaf as TileLeaf, Mode, Op, OpId, OpKind, Operand,
-    Order, Pick, PipeId, Role as TileRole, Rounds, Rows, ScopeId, ScopeKind, Stmt as TileStmt, SyncOp,
-    TensorId, TileProgram, View,
+    Base, Completion, Control as TileControl, Counter, Leaf as TileLeaf, Mode, NamedBarrierId, Op, OpId,
+    OpKind, Operand, Order, Pick, PipeId, Role as TileRole, RoleKind, Rounds, Rows, ScopeId, ScopeKind,
+    Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
 use self::data::Data;
 use super::program::{Multicast, Number};
 use super::reach::Reach;
-use super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+use super::{Act, Drawn, Launchable, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 
 /// The multiprocessors for each block of a cluster: so few that a persistent kernel has more tiles than blocks.
 const MULTIPROCESSORS: i64 = 2;
@@ -57,6 +57,7 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
     let protocol = Protocol {
         pipes: (0..tile.pipes.len()).map(pipe).collect(),
         turns: tile.turns.iter().map(|turns| Turns { name: turns.name.clone() }).collect(),
+        barriers: tile.named_barrier_ids().map(|id| translator.barrier(id)).collect(),
         groups,
         body,
         roles,
@@ -116,6 +117,8 @@ fn act_of(op: &SyncOp) -> Option<Act> {
         SyncOp::Skip { pipe, count } => Some(Act::Skip { pipe: pipe.0, count: count.clone() }),
         SyncOp::Take { turns } => Some(Act::Take { turns: turns.0 }),
         SyncOp::Pass { turns } => Some(Act::Pass { turns: turns.0 }),
+        SyncOp::SyncAt { barrier } => Some(Act::Come { barrier: barrier.0, waits: true }),
+        SyncOp::ArriveAt { barrier } => Some(Act::Come { barrier: barrier.0, waits: false }),
         SyncOp::Scope
         | SyncOp::Warp
         | SyncOp::Commit
@@ -133,17 +136,31 @@ impl Translator<'_> {
         let each = scope.kind == ScopeKind::Group;
         let group = self.tile.target.limits.group;
         let groups = if each { scope.groups } else { scope.threads.div_ceil(group) };
-        let name = self.role_name(role);
+        let (name, threads) = self.role_name(role);
         let body = self.body(&role.body);
-        Role { name, first: scope.first / group, groups, each, index: role.index.clone(), body }
+        Role { name, threads, first: scope.first / group, groups, each, index: role.index.clone(), body }
     }
 
-    /// Returns the word of the language for the role: `producer` if it fills stages and waits for none.
-    fn role_name(&self, role: &TileRole) -> String {
-        let ops = || role.body.iter().flat_map(TileStmt::ops);
-        let acquires = ops().any(|op| matches!(op.kind, OpKind::Sync(SyncOp::Acquire { .. })));
-        let waits = ops().any(|op| matches!(op.kind, OpKind::Sync(SyncOp::WaitStage { .. })));
-        if acquires && !waits { "producer".to_owned() } else { "consumer".to_owned() }
+    /// Returns the word of the source for the role, and its threads if several roles have the same word.
+    fn role_name(&self, role: &TileRole) -> (String, Option<String>) {
+        let word = match role.kind {
+            RoleKind::Producer => "producer",
+            RoleKind::Consumer => "consumer",
+        };
+        let roles = self.tile.roles().iter().filter(|other| other.kind == role.kind);
+        let scope = self.tile.scope(role.scope);
+        let threads = format!("threads {}..{}", scope.first, scope.end());
+        (word.to_owned(), (roles.count() > 1).then_some(threads))
+    }
+
+    fn barrier(&self, id: NamedBarrierId) -> NamedBarrier {
+        let group = u64::from(self.tile.target.limits.group);
+        let numbers = |scope: ScopeId| {
+            let scope = self.tile.scope(scope);
+            u64::from(scope.first) / group..scope.end().div_ceil(group)
+        };
+        let groups = self.tile.scopes_at(id).into_iter().flat_map(numbers).map(|number| number as u32);
+        NamedBarrier { name: self.tile.named_barrier(id).name.clone(), groups: groups.collect() }
     }
 
     /// Returns the number of groups of all scopes that wait for stages of a pipe.

@@ -29,7 +29,7 @@ const WAIT: &str = "a consumer writes `let s = pipe.wait();`";
 const RELEASE: &str = "a consumer gives a stage back by `pipe.release();`";
 const REGISTERS: &str = "the registers of a role stand in its header: `producer registers 40 { … }`";
 const ONE: &str = "a copy to shared memory is made by one thread without being told so; all threads of a role run its statements";
-const NAMED: &str = "`sync()` waits for the role that it stands in; a stage of a `pipeline`, or `turns()`, orders roles and groups";
+const NAMED: &str = "`let ready = barrier();` before `warp_groups`, then `ready.sync()` or `ready.arrive()` in its roles; `sync()` alone waits for the role that it stands in";
 const BOXES: &str =
     "a copy with `signal:` or a `copy_async` to global memory uses the copy unit (TMA) where a box fits";
 const FENCE: &str = "fences are the compiler's: `sync()` before a `copy_async` from shared memory suffices";
@@ -59,7 +59,6 @@ pub(super) const WORDS: &[Foreign] = &[
     other(Hash, "unroll", "a loop is unrolled by `#[unroll]` before it"),
     other(Hash, "", "a comment begins with `//`"),
     near("__syncthreads", "sync", "the barrier of the block is `sync()`"),
-    near("barrier", "sync", "the barrier of the block is `sync()`"),
     near("debug_barrier", "sync", "the barrier of the block is `sync()`"),
     near("__syncwarp", "sync_warp", "the barrier of each warp on its own is `sync_warp()`"),
     near("blockIdx", "block_idx", GRID),

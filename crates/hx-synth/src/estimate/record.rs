@@ -355,12 +355,14 @@ impl Recorder<'_> {
         let target = self.program.target;
         let cycles = match sync {
             SyncOp::Scope => cost::barrier(target, threads),
+            SyncOp::SyncAt { barrier } => cost::barrier(target, self.program.threads_at(*barrier)),
             SyncOp::Acquire { .. } => target.costs().stage_wait + target.costs().stage_arrive,
             SyncOp::WaitStage { .. } => target.costs().stage_wait,
             SyncOp::Publish { .. } | SyncOp::Release { .. } => target.costs().stage_arrive,
-            // The hand-over of a turn is counted where the turn ends.
+            // The hand-over of a turn is counted where the turn ends, and a barrier of roles where they wait.
             SyncOp::Take { .. }
             | SyncOp::Pass { .. }
+            | SyncOp::ArriveAt { .. }
             | SyncOp::Warp
             | SyncOp::Commit
             | SyncOp::Wait { .. }

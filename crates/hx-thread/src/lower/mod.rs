@@ -105,12 +105,18 @@ pub fn lower(
         blocks: solution.resident_blocks,
         shared_bytes: solution.shared_bytes,
         barriers,
+        named: named(program),
         counters,
         ranges,
         registers: registers.chain(temporaries).collect(),
         log,
         body,
     })
+}
+
+fn named(program: &TileProgram) -> BTreeMap<u32, String> {
+    let name = |id| (program.number_of(id), program.named_barrier(id).name.clone());
+    program.named_barrier_ids().map(name).collect()
 }
 
 fn array(program: &TileProgram, solution: &Solution, id: TensorId) -> RegisterArray {
@@ -456,6 +462,8 @@ impl<'p> Lowering<'p> {
             SyncOp::Warp => Ok(vec![Stmt::Leaf(Leaf::WarpBarrier)]),
             SyncOp::Take { turns } => Ok(self.take(op, *turns)),
             SyncOp::Pass { turns } => Ok(self.pass(op, *turns)),
+            SyncOp::SyncAt { barrier } => Ok(self.come(*barrier, true)),
+            SyncOp::ArriveAt { barrier } => Ok(self.come(*barrier, false)),
             SyncOp::Commit => Ok(vec![Stmt::Leaf(Leaf::Commit)]),
             SyncOp::Wait { groups } => Ok(vec![Stmt::Leaf(Leaf::Wait { groups: *groups })]),
             SyncOp::GemmWait { leave } => self.wait_products(op, *leave),

@@ -1,11 +1,11 @@
-//! Lowers roles and the turns of their groups.
+//! Lowers roles, the turns of their groups, and the barriers that several roles come to.
 //!
 //! Turns are named barriers, one for each group. A group that takes its turn waits at its own barrier, and the group before
 //! it arrives there when it passes the turn on. No group passes the first turn to group 0, so the last group arrives for it
 //! before it does anything else.
 
 use hx_index::{CmpOp, Cond, Expr};
-use hx_tile::{Op, Role as TileRole, TurnsId};
+use hx_tile::{NamedBarrierId, Op, Role as TileRole, TurnsId};
 
 use super::waiters::lanes;
 use super::{LowerError, Lowering};
@@ -69,6 +69,14 @@ impl Lowering<'_> {
             .map(|id| Stmt::Leaf(Leaf::NamedArrive { id, threads }))
             .into_iter()
             .collect()
+    }
+
+    /// Brings the executing threads to a barrier of several roles.
+    pub(super) fn come(&self, barrier: NamedBarrierId, waits: bool) -> Body {
+        let id = Expr::constant(i64::from(self.program.number_of(barrier)));
+        let threads = self.program.threads_at(barrier);
+        let leaf = if waits { Leaf::NamedSync { id, threads } } else { Leaf::NamedArrive { id, threads } };
+        vec![Stmt::Leaf(leaf)]
     }
 
     /// Returns the barrier of the group `after` places behind the one that executes the operation. `None` if a group is

@@ -135,6 +135,12 @@ fn threads_fill(program: &TileProgram, solution: &Solution, pipe: PipeId, scope:
     program.ops(1.0).into_iter().any(|(op, _)| scopes.contains(&op.scope) && arrives(op))
 }
 
+/// Reports whether another scope counts on each warp of the scope at the operation. A warp that runs ahead must not come there twice
+/// while others come once.
+fn is_counted(sync: &SyncOp) -> bool {
+    matches!(sync, SyncOp::Publish { .. } | SyncOp::ArriveAt { .. })
+}
+
 /// Reports whether the threads of a scope access no memory that another thread writes: they make bulk copies and synchronize.
 fn only_copies(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bool {
     let Some(role) = program.roles().iter().find(|role| role.scope == scope) else { return false };
@@ -144,7 +150,7 @@ fn only_copies(program: &TileProgram, solution: &Solution, scope: ScopeId) -> bo
             TileStmt::Leaf(TileLeaf::Op(op)) => {
                 let fills = |pipe: PipeId| !threads_fill(program, solution, pipe, op.scope);
                 matches!(op.kind, OpKind::CopyAsync { signal: Some(pipe), .. } if fills(pipe))
-                    || matches!(&op.kind, OpKind::Sync(sync) if !matches!(sync, SyncOp::Publish { .. }))
+                    || matches!(&op.kind, OpKind::Sync(sync) if !is_counted(sync))
                     || is_fetched_in_boxes(solution, op)
             }
             TileStmt::Leaf(TileLeaf::LoadScalar { src, .. }) => match src.base {

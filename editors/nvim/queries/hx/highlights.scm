@@ -14,7 +14,7 @@
 ((identifier) @type.builtin
   (#match? @type.builtin "^(bool|[iu](1|2|4|8|16|32|64)|b?f16|tf32|f32|f64|f8e4m3|f8e5m2|f8e8m0|f4e2m1)$"))
 ((type_identifier) @type.builtin
-  (#match? @type.builtin "^(bool|[iu](1|2|4|8|16|32|64)|b?f16|tf32|f32|f64|f8e4m3|f8e5m2|f8e8m0|f4e2m1|int|type|layout|pipeline|turns|counter)$"))
+  (#match? @type.builtin "^(bool|[iu](1|2|4|8|16|32|64)|b?f16|tf32|f32|f64|f8e4m3|f8e5m2|f8e8m0|f4e2m1|int|type|layout|pipeline|turns|barrier|counter)$"))
 
 (scoped_identifier path: (identifier) @module)
 (scoped_identifier path: (scoped_identifier name: (identifier) @module))

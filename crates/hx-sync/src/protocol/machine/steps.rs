@@ -29,6 +29,7 @@ impl Machine<'_> {
             StepKind::Acquire { pipe, n } => self.acquire(agent, *op, *team, (*pipe, *n)),
             StepKind::Wait { pipe, n } => self.wait(agent, *op, (*pipe, *n)),
             StepKind::Take(turns) => self.take(agent, *turns),
+            StepKind::AwaitAll { barrier, n } => self.await_all(agent, *barrier, *n),
             StepKind::AwaitFlag { tensor } => self.await_flag(agent, *op, *team, *tensor),
             StepKind::Sync => self.barrier(agent, Some(self.agents[agent].block), *team),
             StepKind::Meet { axis } => self.meet(agent, *op, *team, *axis),
@@ -95,9 +96,11 @@ impl Machine<'_> {
             }
             StepKind::WaitStores(leave) => self.complete(agent, Queue::Stores, *leave),
             StepKind::Pass(turns) => self.pass(agent, op, team, *turns),
+            StepKind::Come { barrier, n } => self.come(agent, op, *barrier, *n),
             StepKind::Acquire { .. }
             | StepKind::Wait { .. }
             | StepKind::Take(_)
+            | StepKind::AwaitAll { .. }
             | StepKind::AwaitFlag { .. }
             | StepKind::Sync
             | StepKind::Meet { .. }
@@ -137,7 +140,7 @@ impl Machine<'_> {
     }
 
     /// Returns the knowledge that an agent publishes: everything that its threads did or learned so far.
-    fn publish(&mut self, agent: usize) -> Knowledge {
+    pub(super) fn publish(&mut self, agent: usize) -> Knowledge {
         let component = self.components.threads(agent);
         let mut told = self.tell_of_waits(agent);
         told.learn(component, self.agents[agent].now);
@@ -156,7 +159,7 @@ impl Machine<'_> {
     }
 
     /// Adds `told` to the knowledge of every thread of the agent.
-    fn learn(&mut self, agent: usize, told: &Knowledge) {
+    pub(super) fn learn(&mut self, agent: usize, told: &Knowledge) {
         self.agents[agent].own.join(told);
         self.agents[agent].all.join(told);
     }

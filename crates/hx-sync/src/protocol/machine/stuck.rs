@@ -44,20 +44,25 @@ impl Machine<'_> {
             StepKind::Take(turns) => self.wants_turn(agent, *turns),
             StepKind::Meet { axis } => self.wants_sum(agent, *op, *team, *axis),
             StepKind::AwaitFlag { tensor } => self.wants_flag(agent, *team, *tensor),
+            StepKind::AwaitAll { barrier, n } => self.wants_all(agent, *barrier, *n),
             _ => self.wants_others(agent, *team, matches!(kind, StepKind::SyncCluster)),
         };
         let who = self.protocol.group_name(self.scripts[agent].group);
         let has_place = match &wants {
             Want::Release { waited, .. } => waited.is_some(),
             Want::Turn { taken, .. } => taken.is_some(),
-            Want::Fill { .. } | Want::Barrier { .. } | Want::Sum { .. } | Want::Flag { .. } => false,
+            Want::Fill { .. }
+            | Want::Barrier { .. }
+            | Want::Sum { .. }
+            | Want::Flag { .. }
+            | Want::All { .. } => false,
         };
         let rank = if !hopeless { 2 } else { u8::from(!has_place) };
         (rank, Blocked { who, op: *op, wants })
     }
 
     /// Returns the steps that an agent has not made.
-    fn left(&self, agent: usize) -> &[Step] {
+    pub(super) fn left(&self, agent: usize) -> &[Step] {
         &self.scripts[agent].steps[self.agents[agent].at..]
     }
 

@@ -36,6 +36,8 @@ enum Count {
     Given(usize, usize, u32),
     /// By block, turns and group.
     Turn(usize, usize, usize),
+    /// The arrivals at a barrier of several groups, by block and barrier.
+    Came(usize, usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +197,12 @@ impl Effect {
                 let count = Count::Turn(block, *turns as usize, table.next_group(agent));
                 effect.counts.push((count, Change::Add));
             }
+            StepKind::Come { barrier, .. } => {
+                effect.counts.push((Count::Came(block, *barrier as usize), Change::Add));
+            }
+            StepKind::AwaitAll { barrier, .. } => {
+                effect.counts.push((Count::Came(block, *barrier as usize), Change::Read));
+            }
             // A flag that is raised stays so. Agents come to a barrier in any order.
             StepKind::AwaitFlag { .. } | StepKind::Sync | StepKind::Meet { .. } | StepKind::SyncCluster => {}
             // `of_event` adds the operations that the state has in flight and that the step completes.
@@ -244,6 +252,7 @@ struct Ahead<'a> {
     taken: Vec<Vec<u32>>,
     slots: Vec<Vec<Vec<Slot>>>,
     passed: Vec<Vec<Vec<u32>>>,
+    came: Vec<Vec<u32>>,
     raised: BTreeSet<(usize, TensorId, Team)>,
     left: usize,
 }
@@ -259,6 +268,7 @@ impl<'a> Ahead<'a> {
             taken: state.agents.iter().map(|agent| agent.taken.clone()).collect(),
             slots: state.slots.clone(),
             passed: state.passed.clone(),
+            came: state.came.clone(),
             raised: state.raised.clone(),
             left: MOST_STEPS,
         }
@@ -364,6 +374,9 @@ impl<'a> Ahead<'a> {
                 let (now, most) = (self.state.passed[block][turns][group], self.passed[block][turns][group]);
                 on_the_way(now, most, self.taken[agent][turns])
             }
+            StepKind::AwaitAll { barrier, n } => {
+                self.came[block][*barrier as usize] >= self.table.comings(*barrier, n + 1)
+            }
             StepKind::AwaitFlag { tensor } => State::is_raised(&self.raised, block, *tensor, step.team),
             StepKind::Sync | StepKind::Meet { .. } | StepKind::SyncCluster => !self.arrived[agent],
             _ => true,
@@ -414,6 +427,7 @@ impl<'a> Ahead<'a> {
             }
             StepKind::Take(turns) => self.taken[agent][*turns as usize] += 1,
             StepKind::Pass(turns) => self.passed[block][*turns as usize][table.next_group(agent)] += 1,
+            StepKind::Come { barrier, .. } => self.came[block][*barrier as usize] += 1,
             _ => {}
         }
         self.at[agent] += 1;

@@ -63,6 +63,8 @@ pub(super) struct State {
     pub(super) fills: Vec<(usize, usize, u32, Flying)>,
     /// By block, turns and group, how often the turn was passed to the group.
     pub(super) passed: Vec<Vec<Vec<u32>>>,
+    /// By block and barrier of several groups, how many groups have come, in all rounds.
+    pub(super) came: Vec<Vec<u32>>,
     /// The writers of shared tensors, by block.
     memory: Vec<Memory>,
     /// The scopes that wrote a flag: block, tensor, scope.
@@ -84,6 +86,7 @@ impl State {
             slots: table.pipes.iter().map(|rings| rings.iter().map(slots).collect()).collect(),
             fills: Vec::new(),
             passed: vec![vec![first; turns]; table.blocks],
+            came: vec![vec![0; table.protocol.barriers.len()]; table.blocks],
             memory: vec![Memory::default(); table.blocks],
             raised: BTreeSet::new(),
         }
@@ -173,6 +176,9 @@ impl State {
                 let group = table.scripts[agent].group as usize;
                 let complete = self.passed[block][*turns as usize][group];
                 has_passed(complete, self.agents[agent].taken[*turns as usize])
+            }
+            StepKind::AwaitAll { barrier, n } => {
+                self.came[block][*barrier as usize] >= table.comings(*barrier, n + 1)
             }
             StepKind::AwaitFlag { tensor } => State::is_raised(&self.raised, block, *tensor, step.team),
             StepKind::Sync | StepKind::Meet { .. } | StepKind::SyncCluster => !self.agents[agent].arrived,
@@ -329,7 +335,9 @@ impl State {
             StepKind::Pass(turns) => {
                 self.passed[block][*turns as usize][table.next_group(agent)] += 1;
             }
+            StepKind::Come { barrier, .. } => self.came[block][*barrier as usize] += 1,
             StepKind::Wait { .. }
+            | StepKind::AwaitAll { .. }
             | StepKind::AwaitFlag { .. }
             | StepKind::Sync
             | StepKind::Meet { .. }

@@ -186,6 +186,11 @@ impl<'a> Table<'a> {
         (team.first..team.first + team.groups).contains(&self.scripts[agent].group)
     }
 
+    /// Returns the number of arrivals that complete this many rounds of a barrier of several groups.
+    pub(super) fn comings(&self, barrier: u32, rounds: u32) -> u32 {
+        rounds * self.protocol.barriers[barrier as usize].groups.len() as u32
+    }
+
     pub(super) fn next_group(&self, agent: usize) -> usize {
         let group = self.scripts[agent].group;
         let is_mine = |role: &&super::super::Role| (role.first..role.first + role.groups).contains(&group);
@@ -224,6 +229,8 @@ fn spans(kind: &StepKind) -> Vec<&Span> {
         | StepKind::WaitStores(_)
         | StepKind::Take(_)
         | StepKind::Pass(_)
+        | StepKind::Come { .. }
+        | StepKind::AwaitAll { .. }
         | StepKind::AwaitFlag { .. }
         | StepKind::Sync
         | StepKind::Meet { .. }

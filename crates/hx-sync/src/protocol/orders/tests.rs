@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::tests::joined::{BOTH, SPLIT};
 use super::super::tests::kernels::{ATTENTION, COOPERATIVE, PING_PONG};
 use super::super::tests::{Parsed, check_of, parse, rings, without_each};
 use super::{Follow, all_orders};
@@ -68,7 +69,7 @@ fn roles_of_two_blocks_end_together() {
 #[test]
 fn orders_that_are_left_out_are_like_others() {
     let mut compared = 0;
-    for text in [COOPERATIVE, PING_PONG, ATTENTION, CLUSTER] {
+    for text in [COOPERATIVE, PING_PONG, ATTENTION, CLUSTER, BOTH, SPLIT] {
         let parsed = parse(&text.replace("pipe p 4", "pipe p 2"));
         let found = all_orders(&parsed.protocol, &parsed.launchable, (LIMIT, Follow::Needed), &|| ());
 

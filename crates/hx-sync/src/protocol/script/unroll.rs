@@ -40,6 +40,8 @@ pub(super) struct Unroller<'a> {
     pub(super) positions: BTreeMap<(u32, Team, bool), u32>,
     /// The stages that a team waited for and has not given back, oldest first.
     pub(super) held: BTreeMap<(u32, Team), Vec<u32>>,
+    /// How often the group came to each barrier of several groups.
+    pub(super) comings: BTreeMap<u32, u32>,
     /// The stage of a pipe that was acquired last.
     pub(super) filling: BTreeMap<u32, u32>,
     pub(super) see: See<'a>,
@@ -73,6 +75,7 @@ impl<'a> Unroller<'a> {
             positions: BTreeMap::new(),
             held: BTreeMap::new(),
             filling: BTreeMap::new(),
+            comings: BTreeMap::new(),
             see,
             chance: None,
             reached: true,
@@ -376,6 +379,13 @@ impl<'a> Unroller<'a> {
             Act::WaitProducts { leave } => self.push(op, StepKind::WaitProducts(*leave)),
             Act::Take { turns } => self.push(op, StepKind::Take(*turns)),
             Act::Pass { turns } => self.push(op, StepKind::Pass(*turns)),
+            Act::Come { barrier, waits } => {
+                let next = self.comings.entry(*barrier).or_default();
+                let n = *next;
+                *next += 1;
+                self.push(op, StepKind::Come { barrier: *barrier, n })?;
+                if *waits { self.push(op, StepKind::AwaitAll { barrier: *barrier, n }) } else { Ok(()) }
+            }
             Act::Sync => self.push(op, StepKind::Sync),
             Act::Meet { axis } => self.push(op, StepKind::Meet { axis: *axis }),
             Act::SyncCluster => self.push(op, StepKind::SyncCluster),

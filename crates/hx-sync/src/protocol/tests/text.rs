@@ -7,7 +7,9 @@ use hx_tile::{OpId, TensorId};
 
 use super::super::program::Multicast;
 use super::super::reach::Reach;
-use super::super::{Act, Drawn, Launchable, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+use super::super::{
+    Act, Drawn, Launchable, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns,
+};
 
 pub(in crate::protocol) struct Parsed {
     pub(in crate::protocol) protocol: Protocol,
@@ -56,6 +58,9 @@ pub(in crate::protocol) fn parse(text: &str) -> Parsed {
                 let limit = reader.expr(limit);
                 reader.drawn.push(((*name).to_owned(), Drawn::new(name, limit, cluster.iter().product())));
             }
+            ["barrier", name] => {
+                reader.protocol.barriers.push(NamedBarrier { name: (*name).into(), groups: Vec::new() });
+            }
             ["turns", name] => reader.protocol.turns.push(Turns { name: (*name).into() }),
             ["cluster", blocks @ ..] => {
                 cluster = blocks.iter().map(|blocks| blocks.parse().expect("a number of blocks")).collect();
@@ -72,7 +77,15 @@ pub(in crate::protocol) fn parse(text: &str) -> Parsed {
                 reader.names.extend(index.clone().map(|index| (words[3].to_owned(), index)));
                 let body = reader.body();
                 reader.names.clear();
-                reader.protocol.roles.push(Role { name: (*name).into(), first, groups, each, index, body });
+                reader.protocol.roles.push(Role {
+                    name: (*name).into(),
+                    threads: None,
+                    first,
+                    groups,
+                    each,
+                    index,
+                    body,
+                });
             }
             _ => panic!("a declaration: {line}"),
         }
@@ -93,6 +106,16 @@ pub(in crate::protocol) fn parse(text: &str) -> Parsed {
         });
         waits
     };
+    for at in 0..protocol.barriers.len() {
+        let comes = |group: &u32| {
+            let mut comes = false;
+            protocol.visit_group(*group, &mut |stmt| {
+                comes |= matches!(stmt, Stmt::Act(_, Act::Come { barrier, .. }) if *barrier == at as u32);
+            });
+            comes
+        };
+        protocol.barriers[at].groups = (0..protocol.groups).filter(comes).collect();
+    }
     for at in 0..protocol.pipes.len() {
         if protocol.pipes[at].readers == 0 {
             let roles = protocol.roles.iter().filter(|role| waits(&role.body, at as u32));
@@ -215,6 +238,8 @@ impl Reader<'_> {
             "wait_stores" => Act::WaitStores { leave: leave() },
             "take" => Act::Take { turns: self.turns(rest) },
             "pass" => Act::Pass { turns: self.turns(rest) },
+            "sync" if !rest.is_empty() => Act::Come { barrier: self.barrier(rest), waits: true },
+            "arrive" => Act::Come { barrier: self.barrier(rest), waits: false },
             "sync" => Act::Sync,
             "sum_along" => Act::Meet { axis: rest.parse().expect("an axis") },
             "sync_cluster" => Act::SyncCluster,
@@ -231,6 +256,10 @@ impl Reader<'_> {
     fn pipe_of(&self, place: &str) -> u32 {
         let index = place.split_once('[').map_or("", |(_, index)| index.trim_end_matches(']'));
         self.protocol.pipes.iter().position(|pipe| pipe.name == index).unwrap_or(0) as u32
+    }
+
+    fn barrier(&self, name: &str) -> u32 {
+        self.protocol.barriers.iter().position(|barrier| barrier.name == name).expect("a barrier") as u32
     }
 
     fn turns(&self, name: &str) -> u32 {

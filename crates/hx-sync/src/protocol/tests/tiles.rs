@@ -180,6 +180,9 @@ fn check(program: &TileProgram, want: Expect) {
         }
         Kind::Unequal { acquire, .. } => format!("unequal: {}\n", name(*acquire)),
         Kind::Unwaited { copy, .. } => format!("unwaited: {}\n", name(*copy)),
+        Kind::Hurried { come: op, .. } | Kind::Unmet { arrive: op, .. } => {
+            format!("barrier: {}\n", name(*op))
+        }
         Kind::Divided { copy } | Kind::Gone { copy } => format!("cluster: {}\n", name(*copy)),
     };
     want.assert_eq(&verdict(program, &|| ()).faults.iter().map(|fault| one(&fault.kind)).collect::<String>());
