@@ -73,7 +73,11 @@ impl Kernel {
                     matches!(&signature.store[param.ty], TypeRef::Named { mutable: true, .. })
                 };
                 let mutable: Arc<[bool]> = signature.params.iter().map(is_mutable).collect();
-                Ok((params, mutable, self.shared.identity(db, key.file)))
+                let mut identity = self.shared.identity(db, key.file);
+                if self.fixed.iter().any(|(_, text)| call::is_path(text)) {
+                    identity.text ^= generation;
+                }
+                Ok((params, mutable, identity))
             })
         });
         let (params, mutable, identity) = raised(py, read)?;

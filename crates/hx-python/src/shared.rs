@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hx_base::interrupt::Until;
 use hx_base::{Db as _, Diagnostic, FileKind, SourceFile, codes, fnv};
-use hx_hir::{file_items, reached_tokens};
+use hx_hir::{PathTarget, absolute_path, family_of, file_items, imports, reached_tokens};
 use hx_inspect::Setup;
 use hx_launch::{Machine, Tuned};
 use hx_workspace::Database;
@@ -123,7 +123,7 @@ impl Shared {
     }
 
     /// Changes texts, once no handle of the database is in use. If a text or a result of tuning has changed, raises the generation, so that
-    /// kernels compare what their plans depend on. A file that is new changes no other one.
+    /// kernels compare what their plans depend on.
     pub(crate) fn write<R>(&self, work: impl FnOnce(&mut Database) -> R) -> R {
         let _closed = self.gate.write().unwrap_or_else(PoisonError::into_inner);
         let mut db = lock(&self.db);
@@ -140,7 +140,10 @@ impl Shared {
         let now: BTreeMap<String, u64> =
             own.map(|file| (file.path(db).to_owned(), fnv(file.text(db).bytes()))).collect();
         let mut texts = lock(&self.texts);
-        let has_changed = texts.iter().any(|(path, hash)| now.get(path) != Some(hash));
+        // A new file may stand before another one of its name. The texts of `hx.compile` have names that no `use` has.
+        let may_be_named = |path: &str| !path.starts_with('<');
+        let has_changed = texts.iter().any(|(path, hash)| now.get(path) != Some(hash))
+            || now.keys().any(|path| may_be_named(path) && !texts.contains_key(path));
         *texts = now;
         has_changed
     }
@@ -177,8 +180,8 @@ impl Shared {
         {
             return Identity { text: *text, tuned };
         }
-        // Functions that a call names as arguments are items of the file, too.
-        let tokens = file_items(db, file).items.iter().map(|item| reached_tokens(db, *item));
+        let items = files_named_in(db, file).into_iter().flat_map(|file| file_items(db, file).items.iter());
+        let tokens = items.map(|item| reached_tokens(db, *item));
         let text = fnv(tokens.collect::<Vec<String>>().join("\n").bytes());
         lock(&self.identities).insert(path.to_owned(), (generation, text));
         Identity { text, tuned }
@@ -280,4 +283,32 @@ impl Shared {
         lock(&self.tuned).insert(place, (text, found.clone()));
         Ok(found)
     }
+}
+
+/// Returns the files whose items a launch of a file's kernels may name: the file itself, those that it imports from, whose functions may be
+/// compile-time arguments, and those of the members of its families; and so on from each of these. A path with `::` among the arguments of
+/// a launch may name items of any other file.
+fn files_named_in(db: &Database, file: SourceFile) -> Vec<SourceFile> {
+    let mut files = vec![file];
+    let mut next = 0;
+    while let Some(file) = files.get(next).copied() {
+        next += 1;
+        let imported = imports(db, file).iter().filter_map(|import| {
+            Some(match absolute_path(db, file, &import.path.segments)? {
+                PathTarget::Item(item) => item.file(db),
+                PathTarget::Module(module) => module,
+            })
+        });
+        let kernels = file_items(db, file).kernels();
+        let members =
+            kernels.flat_map(|kernel| family_of(db, kernel).members.iter().map(|member| member.kernel.file));
+        let found: Vec<SourceFile> =
+            imported.chain(members).filter(|file| file.kind(db) != FileKind::Std).collect();
+        for file in found {
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+    }
+    files
 }

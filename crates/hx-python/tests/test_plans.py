@@ -154,7 +154,8 @@ def test_an_edited_module_loses_its_plans_and_no_other_one(write, tmp_path):
     assert str(counts) == "plan_hits=1 launches=1"
 
 
-def test_an_edit_of_a_function_that_is_an_argument(write, tmp_path):
+@pytest.mark.parametrize("named", ["changed", "helper::changed"])
+def test_an_edit_of_a_function_that_is_an_argument(write, tmp_path, named):
     helper = "fn changed(x: register f32[N]) -> register f32[N] { -x }\n"
     text = """use helper::changed;
     use std::activations::identity;
@@ -164,12 +165,51 @@ def test_an_edit_of_a_function_that_is_an_argument(write, tmp_path):
     (tmp_path / "helper.hx").write_text(helper)
     module = write(text)
     x, y = arrays(64)
-    module.mapped(x, y, F="changed")
+    module.mapped(x, y, F=named)
     assert (y == -1).all()
     (tmp_path / "helper.hx").write_text(helper.replace("-x", "x + x"))
     hx.load(tmp_path / "helper.hx")
-    module.mapped(x, y, F="changed")
+    with Counts() as counts:
+        module.mapped(x, y, F=named)
     assert (y == 2).all()
+    assert counts.more["plans"] == 1
+
+
+def test_an_edit_of_a_member_in_another_file(write, tmp_path):
+    other = "kernel fast(x: f32[n], y: mut f32[n]) grid [1] threads 32 { copy(load(tile(x, [64])[.., 0]), tile(y, [64])[.., 0]); }\n"
+    (tmp_path / "other.hx").write_text(other)
+    module = write("use other::fast;\n#[family(fast)]\n" + other.replace("fast", "slow"))
+    x, y = arrays(64)
+    module.slow(x, y)
+    (tmp_path / "other.hx").write_text(other.replace("0]), tile", "0]) + 1.0, tile"))
+    hx.load(tmp_path / "other.hx")
+    with Counts() as counts:
+        module.slow(x, y)
+    assert (y == 2).all()
+    assert counts.more["plans"] == 1
+
+
+def test_a_new_file_that_stands_before_another(tmp_path):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "helper.hx").write_text("fn of(x: f32) -> f32 { x + 1.0 }\n")
+    (inner / "main.hx").write_text("""use helper::of;
+    kernel mapped(x: f32[n], y: mut f32[n]) grid [1] threads 32 { copy(of(load(tile(x, [64])[.., 0])), tile(y, [64])[.., 0]); }""")
+    module = hx.load(inner / "main.hx")
+    x, y = arrays(64)
+    module.mapped(x, y)
+    assert (y == 2).all()
+    (inner / "helper.hx").write_text("fn of(x: f32) -> f32 { x + 2.0 }\n")
+    hx.load(inner / "helper.hx")
+    module.mapped(x, y)
+    assert (y == 3).all()
+
+
+def test_a_parameter_may_be_called_stream(write):
+    kernel = write(SHIFTED.replace("by", "stream")).shifted
+    x, y = arrays(64)
+    kernel(x, y, stream=3)
+    assert (y == 4).all()
 
 
 def test_arguments_of_the_same_length_and_other_types_have_other_plans(write):

@@ -144,6 +144,8 @@ impl<'a> Launcher<'a> {
         let form = self.form(request, sources)?;
         let numbers = Numbers::of(request);
         let given = numbers.given();
+        // The form refuses some numbers that a binding accepts, such as strides of which it does not know that no two elements meet.
+        let form = if form.read(&given).is_some() { form } else { form.exact() };
         let read =
             form.read(&given).ok_or_else(|| internal("a launch does not fit its own form".to_owned()))?;
         let parts = (&*tile.program, &description);

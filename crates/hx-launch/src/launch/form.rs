@@ -71,7 +71,9 @@ enum Kind {
 enum Entry {
     /// A name, by its position.
     Named(usize),
-    /// A literal or a compile-time parameter: the instance depends on the value.
+    /// A literal.
+    Literal(i128),
+    /// A compile-time parameter: the instance depends on the value.
     Exact,
     /// An expression, which the instance compares with the extent.
     Computed,
@@ -116,6 +118,11 @@ impl LaunchForm {
         form
     }
 
+    /// Returns the form in which every number counts.
+    pub(super) fn exact(self) -> LaunchForm {
+        LaunchForm { params: Vec::new(), is_exact: true, ..self }
+    }
+
     /// Returns the reading of a tensor; `None` if its values cannot be read from the header alone.
     fn tensor(&self, header: &Header<'_>, index: usize) -> Option<Kind> {
         let param = &header.signature.params[index];
@@ -139,7 +146,8 @@ impl LaunchForm {
 
     fn entry(&self, header: &Header<'_>, at: ExprId) -> Entry {
         match (&header.signature.store[at], header.resolution(at)) {
-            (Expr::Literal(Literal::Int(_)), _) | (_, Some(Resolution::Generic(_))) => Entry::Exact,
+            (Expr::Literal(Literal::Int(value)), _) => Entry::Literal(*value),
+            (_, Some(Resolution::Generic(_))) => Entry::Exact,
             (_, Some(Resolution::Dim(name))) => match self.names.iter().position(|known| known == name) {
                 Some(position) => Entry::Named(position),
                 None => Entry::Exact,
@@ -231,11 +239,14 @@ impl Reading {
             return None;
         }
         let values = with_free(declared, extents, actual);
-        for (entry, value) in entries.iter().zip(values) {
+        for ((entry, value), extent) in entries.iter().zip(values).zip(extents) {
             if value >= DIM_LIMIT {
                 return None;
             }
-            self.bind(*entry, value)?;
+            // The stride of a dimension with one element is never used, so a literal need not match.
+            if *extent > 1 || !matches!(entry, Entry::Literal(_)) {
+                self.bind(*entry, value)?;
+            }
         }
         Some(())
     }
@@ -244,6 +255,7 @@ impl Reading {
     fn bind(&mut self, entry: Entry, value: i64) -> Option<()> {
         match entry {
             Entry::Named(name) => (*self.dims.get_mut(name)?.get_or_insert(value) == value).then_some(()),
+            Entry::Literal(literal) => (i128::from(value) == literal).then_some(()),
             Entry::Exact => {
                 self.facts.push(value as u64);
                 Some(())

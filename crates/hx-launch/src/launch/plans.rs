@@ -65,6 +65,8 @@ pub struct Plans<P, R> {
 struct Form<P> {
     form: Arc<LaunchForm>,
     plans: Bounded<(Arc<P>, Arc<Recipe>)>,
+    /// Whether some launch of the form has a recipe for itself only.
+    has_single_launches: bool,
 }
 
 /// What is kept of a launch with these shapes.
@@ -102,8 +104,13 @@ impl<P, R> Plans<P, R> {
         {
             return Found::Ready(Arc::clone(&shape.ready));
         }
+        let Some(Form { form, plans, has_single_launches }) = self.forms.get(key) else {
+            return Found::Nothing;
+        };
+        if *has_single_launches && let Some(shape) = self.shapes.get(&with_numbers(key, given)) {
+            return Found::Ready(Arc::clone(&shape.ready));
+        }
         let planned = || {
-            let Form { form, plans } = self.forms.get(key)?;
             let read = form.read(given)?;
             let (plan, recipe) = plans.get(&read.facts)?;
             Some((Arc::clone(plan), recipe.values(given, &read)?))
@@ -114,22 +121,40 @@ impl<P, R> Plans<P, R> {
     /// Keeps the plan of a call that was prepared.
     pub fn insert(&mut self, key: &[u64], (form, read, recipe): (LaunchForm, &Read, Recipe), plan: Arc<P>) {
         if self.forms.get(key).is_none_or(|known| *known.form != form) {
-            self.forms.insert(key, Form { form: Arc::new(form), plans: Bounded::new(MOST_PLANS) });
+            let plans = Bounded::new(MOST_PLANS);
+            self.forms.insert(key, Form { form: Arc::new(form), plans, has_single_launches: false });
         }
-        if let Some(known) = self.forms.values.get_mut(key) {
+        let Some(known) = self.forms.values.get_mut(key) else { return };
+        if recipe.is_fixed() {
+            known.has_single_launches = true;
+        } else {
             known.plans.insert(&read.facts, (plan, Arc::new(recipe)));
         }
     }
 
     /// Keeps a plan of [`Plans::insert`] with the numbers of a call.
     pub fn keep(&mut self, key: &[u64], given: &[Given<'_>], ready: Arc<R>) {
-        let Some(Form { form, plans }) = self.forms.get(key) else { return };
+        let Some(Form { form, plans, has_single_launches }) = self.forms.get(key) else { return };
         let Some(read) = form.read(given) else { return };
-        let Some((_, recipe)) = plans.get(&read.facts) else { return };
-        let numbers = recipe.reads_numbers.then(|| whole_numbers(given).collect());
+        let (shapes, numbers) = match plans.get(&read.facts) {
+            Some((_, recipe)) => {
+                (with_shapes(key, given), recipe.reads_numbers.then(|| whole_numbers(given).collect()))
+            }
+            None if *has_single_launches => (with_numbers(key, given), None),
+            None => return,
+        };
         let shape = Shape { form: Arc::clone(form), numbers, ready };
-        self.shapes.insert(&with_shapes(key, given), shape);
+        self.shapes.insert(&shapes, shape);
     }
+}
+
+/// Returns a key that tells all calls of one form with different numbers apart.
+fn with_numbers(key: &[u64], given: &[Given<'_>]) -> Vec<u64> {
+    let mut all = with_shapes(key, given);
+    // No shape is so large.
+    all.push(u64::MAX);
+    all.extend(whole_numbers(given).map(|number| number as u64));
+    all
 }
 
 /// Returns a key that tells calls of one form with different shapes or strides apart.

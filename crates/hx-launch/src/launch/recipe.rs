@@ -132,6 +132,11 @@ impl Recipe {
         (self.is_fixed, self.reads_numbers) = (true, true);
     }
 
+    /// Reports whether the values hold for the launch that made the recipe only.
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
+
     fn mentions_numbers(&self) -> bool {
         let is_number = |symbol: &Symbol| matches!(symbol, Symbol::Scalar(_));
         let of_expr = |expr: &Expr| expr.symbols().iter().any(is_number);

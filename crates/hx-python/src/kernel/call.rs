@@ -216,6 +216,11 @@ pub(super) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
 /// Marks a text in a key. No argument begins with it: see [`Argument::identify`].
 const TEXT: u64 = 7;
 
+/// Reports whether an argument may name an item of a file that the kernel's file does not import. Its plans hold for one generation of texts.
+pub(super) fn is_path(text: &str) -> bool {
+    text.contains("::")
+}
+
 /// Appends the length and the bytes of a text to a key, so that different sequences of texts give different keys.
 fn identify(text: &str, key: &mut Vec<u64>) {
     key.push(TEXT | (text.len() as u64) << 8);
@@ -243,7 +248,9 @@ impl Kernel {
             (Arc::clone(&state.params), Arc::clone(&state.mutable), state.generation)
         };
         let torch = Torch::loaded(py)?;
-        let named = kwargs.map(|kwargs| kwargs.get_item(intern!(py, "stream"))).transpose()?.flatten();
+        // A parameter of that name is the kernel's own.
+        let of_call = kwargs.filter(|_| !params.iter().any(|name| name == "stream"));
+        let named = of_call.map(|kwargs| kwargs.get_item(intern!(py, "stream"))).transpose()?.flatten();
         let named = named.map(|value| stream(&value)).transpose()?.flatten();
         let reader = Reader::of_call(torch, args, kwargs, named);
         let mut call = Call {
@@ -285,6 +292,9 @@ impl Kernel {
                 let text = written(&value)?;
                 identify(&name, &mut call.key);
                 identify(&text, &mut call.key);
+                if is_path(&text) {
+                    call.key.push(generation);
+                }
                 call.generics.push((name, text));
             }
         }
@@ -394,7 +404,8 @@ impl Kernel {
         self.shared.counters.plans.add();
         {
             let (mut state, given) = (lock(&self.state), call.given());
-            if state.generation == call.generation {
+            // The texts that were planned with may be newer than those of the call.
+            if state.generation == call.generation && self.shared.generation() == call.generation {
                 state.plans.insert(&call.key, (prepared.form, &prepared.read, prepared.recipe), plan);
                 state.plans.keep(&call.key, &given, Arc::clone(&ready));
             }
@@ -419,11 +430,11 @@ impl Kernel {
 
     /// Prints the lines in the log buffer of a launch, and raises its failed assertions. `bytes` are the contents of the buffer.
     fn logged(&self, py: Python<'_>, call: &Call<'_>, device: u32, bytes: &[u8]) -> PyResult<()> {
-        let (request, align) = (self.requested(py, call)?, call.align());
+        let (request, align, choosing) = (self.requested(py, call)?, call.align(), call.choosing);
         let printed = self.shared.interruptible(py, |db, until| {
             let gpu = self.shared.gpus.get(&self.shared.setup, device)?;
             let tuned = self.shared.tuned(db, &self.path)?;
-            let launcher = launcher(db, &gpu, until).with_tuned(Some(&*tuned));
+            let launcher = launcher(db, &gpu, until).with_tuned(Some(&*tuned)).choosing(choosing);
             launcher
                 .read_log(&request, &align, bytes)
                 .map_err(|error| Problem::launch(db, Class::Kernel, error))

@@ -235,6 +235,50 @@ fn strides_count_by_their_divisors_and_by_being_one() {
     );
 }
 
+/// The stride of a dimension with one element or none need not be the one that the header states. That of a longer dimension must.
+#[test]
+fn literal_strides_are_checked_for_each_call() {
+    check(
+        "kernel copied(x: f32[m, n] : [ld, 1], y: mut f32[m, n]) grid [cdiv(m, 16)] threads 128 {
+            copy(load(tile(x, [16, 16])[.., .., block_idx, 0]), tile(y, [16, 16])[.., .., block_idx, 0]);
+        }",
+        "f32[16, 1 : 112, 7] | f32[16, 1]
+         f32[32, 1 : 112, 9] | f32[32, 1]
+         f32[16, 3 : 112, 7] | f32[16, 3]
+         f32[16, 0 : 64, 4] | f32[16, 0]
+         f32[16, 16 : 64, 4] | f32[16, 16]
+         f32[16, 16 : 64, 1] | f32[16, 16]",
+        &expect![[r#"
+            f32[16, 1 : 112, 7] | f32[16, 1] => made: grid [1, 1, 1], _ _ 16 1 112
+            f32[32, 1 : 112, 9] | f32[32, 1] => plan: grid [2, 1, 1], _ _ 32 1 112
+            f32[16, 3 : 112, 7] | f32[16, 3] => refused: the stride of dimension 1 of `x` is 7, and must be 1
+            f32[16, 0 : 64, 4] | f32[16, 0] => made: grid [1, 1, 1], _ _ 16 0 1024
+            f32[16, 16 : 64, 4] | f32[16, 16] => refused: the stride of dimension 1 of `x` is 4, and must be 1
+            f32[16, 16 : 64, 1] | f32[16, 16] => plan: grid [1, 1, 1], _ _ 16 16 64
+        "#]],
+    );
+}
+
+/// Elements of a written tensor whose strides do not nest, and still meet nowhere.
+#[test]
+fn strides_that_do_not_nest_are_planned_for_one_launch() {
+    check(
+        "kernel filled(y: mut f32[m, n] : [a, b]) grid [1] threads 32 {
+            let t = register_tensor(f32, [4, 4]);
+            fill(t, 1.0);
+            copy(t, tile(y, [4, 4])[.., .., 0, 0]);
+        }",
+        "f32[3, 2 : 2, 3]
+         f32[3, 2 : 2, 3]
+         f32[3, 2 : 2, 2]",
+        &expect![[r#"
+            f32[3, 2 : 2, 3] => made: grid [1, 1, 1], _ 3 2 2 3
+            f32[3, 2 : 2, 3] => ready
+            f32[3, 2 : 2, 2] => refused: the argument for `y` repeats elements, and the kernel writes `y`
+        "#]],
+    );
+}
+
 #[test]
 fn literals_and_compile_time_extents_are_facts() {
     check(
@@ -345,6 +389,29 @@ fn a_family_or_a_log_keeps_the_numbers() {
             f32[256] | f32[256] => made: grid [4, 1, 1], _ _ 256
             f32[512] | f32[512] => made: grid [8, 1, 1], _ _ 512
             f32[256] | f32[256] => ready
+        "#]],
+    );
+}
+
+/// Launches that are planned for their numbers alone are kept beside each other.
+#[test]
+fn launches_with_numbers_in_turn_are_kept() {
+    check(
+        "#[family(copied<B = 128>, copied<B = 256>)]
+        kernel copied<B = 64>(x: f32[n], y: mut f32[n], by: i32) grid [cdiv(n, B) + by] threads 128 {
+            if block_idx * B < n {
+                copy(load(tile(x, [B])[.., block_idx]), tile(y, [B])[.., block_idx]);
+            }
+        }",
+        "f32[128] | f32[128] | 3
+         f32[128] | f32[128] | 4
+         f32[128] | f32[128] | 3
+         f32[128] | f32[128] | 4",
+        &expect![[r#"
+            f32[128] | f32[128] | 3 => made: grid [4, 1, 1], _ _ _ 128
+            f32[128] | f32[128] | 4 => made: grid [5, 1, 1], _ _ _ 128
+            f32[128] | f32[128] | 3 => ready
+            f32[128] | f32[128] | 4 => ready
         "#]],
     );
 }
