@@ -60,3 +60,29 @@ test "product" {
     assert_eq(c, a @ b.T);
     assert(!uses("wgmma"));
 }
+
+// The products keep their instruction where the loop makes their loads ahead, and the load that names one is not made ahead.
+kernel ahead(a: f16[128, k], b: f16[128, k], c: mut f32[128, 128])
+    where k % 32 == 0
+    grid [1]
+    threads 128
+{
+    let acc = register_tensor(f32, [128, 128]);
+    fill(acc, 0.0);
+    for i in 0..k / 32 pipelined(3) {
+        let ta = load(tile(a, [128, 32])[.., .., 0, i]);
+        #[accept("redistribution", "the load keeps its instruction")]
+        let tb = load(tile(b, [128, 32])[.., .., 0, i], by: "ld.global.v2");
+        gemm(acc, ta, tb, by: "mma.m16n8k8");
+    }
+    copy(acc, c);
+}
+
+test "ahead" {
+    let a = cast(floor(randn(f32, [128, 160], seed: 5) * 2.0), f16);
+    let b = cast(floor(randn(f32, [128, 160], seed: 6) * 2.0), f16);
+    let c = empty(f32, [128, 128]);
+    ahead(a, b, c);
+    assert_eq(c, a @ b.T);
+    assert(uses("mma.m16n8k8") && uses("ld.global.v2.b32") && !uses("wgmma") && !uses("mma.m16n8k16"));
+}

@@ -11,6 +11,7 @@ mod facts;
 mod joined;
 mod launches;
 mod members;
+mod named;
 mod narrowed;
 mod order;
 mod orders;

@@ -24,6 +24,7 @@ use hx_tile::{Choice, Op, OpId, Origin, TensorId, TileProgram, choice_text, op_t
 use crate::{Db, Instance, solved, tile_program};
 use question::Question;
 
+pub(crate) use instructions::named_product_rules;
 pub(crate) use instructions::parameter_of;
 pub use instructions::{product_alternative, product_rules};
 

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::AtomicOp;
-use hx_tile::{Leaf, Op, OpId, OpKind, Stmt, Tensor, TensorId};
+use hx_tile::{InstructionPin, Leaf, Op, OpId, OpKind, Stmt, Tensor, TensorId};
 
 /// Drops unused results of atomic accesses and tensors that no operation uses, and renumbers tensors and operations in order.
-/// Returns the tensors that remain, and those of `passing` by their new numbers.
+/// Returns the tensors that remain, and those of `passing` and the operations of `pins` by their new numbers.
 pub(crate) fn finish(
     tensors: Vec<Tensor>,
     passing: BTreeSet<TensorId>,
+    pins: &BTreeMap<OpId, InstructionPin>,
     body: &mut [Stmt],
-) -> (Vec<Tensor>, BTreeSet<TensorId>) {
+) -> (Vec<Tensor>, BTreeSet<TensorId>, BTreeMap<OpId, InstructionPin>) {
     drop_unused_olds(body);
     let mut used = BTreeMap::new();
     visit(body, &mut |op| {
@@ -22,6 +23,7 @@ pub(crate) fn finish(
     for (new, slot) in used.values_mut().enumerate() {
         *slot = TensorId(new as u32);
     }
+    let mut kept_pins = BTreeMap::new();
     let mut next = 0;
     let mut number = || {
         next += 1;
@@ -35,7 +37,11 @@ pub(crate) fn finish(
                 .filter_map(|operand| operand.load.as_mut())
                 .for_each(|load| load.op = number());
         }
-        op.id = number();
+        let new = number();
+        if let Some(pin) = pins.get(&op.id) {
+            kept_pins.insert(new, pin.clone());
+        }
+        op.id = new;
         op.kind.each_tensor(&mut |id| {
             if let Some(new) = used.get(id) {
                 *id = *new;
@@ -44,7 +50,7 @@ pub(crate) fn finish(
     });
     let kept = tensors.into_iter().enumerate().filter(|(i, _)| used.contains_key(&TensorId(*i as u32)));
     let passing = passing.iter().filter_map(|tile| used.get(tile).copied()).collect();
-    (kept.map(|(_, tensor)| tensor).collect(), passing)
+    (kept.map(|(_, tensor)| tensor).collect(), passing, kept_pins)
 }
 
 /// Removes the result of atomic accesses whose old elements nobody uses. Exchanges keep it, and so do accesses that acquire,

@@ -28,7 +28,7 @@ impl Lowering<'_> {
         let error = self.error(
             &codes::NO_SUCH_OPERATION,
             at,
-            format!("`{}` {}, and this call does not", named.text, does(&named, self.target)),
+            format!("`{}` {}, which no operation of this call does", named.text, does(&named, self.target)),
         );
         Err(self.report(error))
     }
@@ -49,7 +49,8 @@ impl Lowering<'_> {
         let mut error = self.error(&codes::NO_SUCH_OPERATION, at, message);
         let has = |other: &&Target| !Instructions::named(&text, other.rows()).moves_nothing();
         let others: Vec<&str> = Target::all().iter().filter(has).map(|other| other.name()).collect();
-        let near = nearest(&text, Instructions::names(target.rows())).filter(|_| named.is_empty());
+        let near = nearest(&text, Instructions::names(target.rows()))
+            .filter(|near| named.is_empty() && *near != text);
         error = match (others.as_slice(), near) {
             ([], Some(near)) => error.help(format!("`{near}` is near in spelling")),
             ([], None) => error.help("`hx layout why` shows the names of the instructions that a kernel has"),

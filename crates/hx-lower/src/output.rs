@@ -75,6 +75,11 @@ impl Output {
         self.pins.insert(op, pin);
     }
 
+    /// Reports whether the source names the instruction of an operation.
+    pub(crate) fn is_pinned(&self, op: OpId) -> bool {
+        self.pins.contains_key(&op)
+    }
+
     /// Makes a symbol for a counter or local integer, distinct from all others.
     pub(crate) fn new_var(&mut self, name: Name) -> Symbol {
         self.next_var += 1;
@@ -221,7 +226,7 @@ impl Output {
     /// Moves the parts into a program that has everything else, and its own requirements.
     pub(crate) fn finish(self, program: TileProgram) -> TileProgram {
         let mut body = self.body;
-        let (tensors, passing) = finish(self.tensors, self.passing, &mut body);
+        let (tensors, passing, pins) = finish(self.tensors, self.passing, &self.pins, &mut body);
         let mut requires = program.requires;
         requires.extend(self.requires);
         TileProgram {
@@ -232,7 +237,7 @@ impl Output {
             turns: self.turns,
             named_barriers: self.named_barriers,
             counters: self.counters,
-            pins: self.pins,
+            pins,
             requires,
             multiprocessors: self.multiprocessors,
             body,

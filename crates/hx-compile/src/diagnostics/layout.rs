@@ -9,6 +9,7 @@ use hx_tile::{Choice, OpId, OpKind, Route, Solution, TileProgram};
 
 use super::{Places, repair};
 use crate::unsolved::{claim_name, claim_text, conflict, other_values};
+use crate::why_not::named_product_rules;
 use crate::{Db, Instance, solved, tile_program, violations};
 
 /// Returns the diagnostic of a failure of the solver: the place where it shows, and the other operations with their demands.
@@ -46,7 +47,9 @@ pub(super) fn failure(
         .or_else(|| failure.parts.iter().find_map(|part| place(part.op, part.tensor)))
         .unwrap_or_else(|| places.kernel());
     // A kernel without a solution does not run, so this is an error whatever the level of the code.
-    let found = Diagnostic::new(code, file, range, failure.message.clone());
+    let named_product = lowered.zip(failure.op).and_then(|(lowered, op)| named_product_rules(lowered, op));
+    let message = named_product.clone().unwrap_or_else(|| failure.message.clone());
+    let found = Diagnostic::new(code, file, range, message);
     let mut found = found.with_severity(Severity::Error);
     let is_reported = |part: &Part| conflict.is_some_and(|conflict| is_told(conflict, part));
     for part in failure.parts.iter().filter(|part| !is_reported(part)) {
@@ -61,7 +64,7 @@ pub(super) fn failure(
         found = demands(places, lowered, conflict, found);
         found = repairs(places, lowered, conflict, found);
     }
-    if let (Some(lowered), FailureKind::NoInstruction) = (lowered, failure.kind) {
+    if let (Some(lowered), FailureKind::NoInstruction, None) = (lowered, failure.kind, &named_product) {
         found = found_instructions(places, lowered, failure, warps.is_none(), found);
     }
     let named = lowered.zip(failure.op).and_then(|(lowered, op)| lowered.program.pins.get(&op));
@@ -69,7 +72,7 @@ pub(super) fn failure(
         found = found.help(format!("without `by: {:?}` the compiler chooses the instruction", pin.text));
     }
     // If some repairs were verified, do not add advice that nobody has tried.
-    if found.fixes.is_empty() {
+    if found.fixes.is_empty() && named_product.is_none() {
         let told = found.notes.clone();
         let texts = failure.help.iter().map(|help| &help.text);
         found.help.extend(texts.filter(|text| !told.contains(text)).cloned());

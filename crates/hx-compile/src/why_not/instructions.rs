@@ -41,6 +41,15 @@ pub fn product_alternative<'db>(db: &'db dyn Db, instance: Instance<'db>, op: Op
     })
 }
 
+/// Returns the rules that keep the instruction that the source names for a product from it, as a sentence; `None` if it names none, or no
+/// rule keeps it.
+pub(crate) fn named_product_rules(source: &Lowered, op: OpId) -> Option<String> {
+    let pin = source.program.pins.get(&op)?;
+    let is_named = |row: &GemmRow| pin.rows.contains(&row.name);
+    let (row, rules) = nearest(&source.program, source.program.op(op)?, &is_named)?;
+    (!rules.is_empty()).then(|| against(&row.name, &rules, source))
+}
+
 /// Returns the kind of an instruction: the first word of its name.
 fn family(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)

@@ -15,7 +15,8 @@ pub(super) struct Load {
     pub(super) origin: Origin,
 }
 
-/// Returns the loads among the statements themselves, in their order. A tile on its way to another memory is none.
+/// Returns the loads among the statements themselves, in their order. A tile on its way to another memory is none, and neither is a load
+/// whose instruction the source names: it would not be that instruction.
 pub(super) fn loads_of(lowering: &Lowering<'_>, stmts: &[Stmt]) -> Vec<Load> {
     let load = |(at, stmt): (usize, &Stmt)| {
         let op = stmt.op()?;
@@ -23,7 +24,13 @@ pub(super) fn loads_of(lowering: &Lowering<'_>, stmts: &[Stmt]) -> Vec<Load> {
         let tile = dst.register().filter(|tile| !lowering.output.is_passing(*tile))?;
         let is_whole = *dst == View::whole(Base::Register(tile), &lowering.output.tensor(tile).shape);
         let is_load = is_whole && matches!(src.base, Base::Global(_)) && src.picks().is_empty();
-        is_load.then(|| Load { at, src: src.clone(), tile, scope: op.scope, origin: op.origin })
+        (is_load && !lowering.output.is_pinned(op.id)).then(|| Load {
+            at,
+            src: src.clone(),
+            tile,
+            scope: op.scope,
+            origin: op.origin,
+        })
     };
     stmts.iter().enumerate().filter_map(load).collect()
 }

@@ -50,14 +50,14 @@ copy_async(a, s, by: \"mma\");
 copy(load(s), s, by: \"bar.sync\");
 copy(load(s, by: 7), s);",
         expect![[r#"
-            error[HX0218]: `ld.global` moves global to register memory, and this call does not
+            error[HX0218]: `ld.global` moves global to register memory, which no operation of this call does
               copy_async(a, s, by: "ld.global");
                                    ^^^^^^^^^^^
             error[HX0218]: sm_90a has no instruction `cp.asinc`
               copy_async(a, s, by: "cp.asinc");
                                    ^^^^^^^^^^
               help: `hx layout why` shows the names of the instructions that a kernel has
-            error[HX0218]: `mma` multiplies matrices, and this call does not
+            error[HX0218]: `mma` multiplies matrices, which no operation of this call does
               copy_async(a, s, by: "mma");
                                    ^^^^^
             error[HX0218]: `bar.sync` neither copies nor multiplies: its places follow from the text and the layouts

@@ -49,9 +49,14 @@ impl<'a> Access<'a> {
         let program = &context.lowered.program;
         let choice = copy_of(&context.solved.solution, op.id)?;
         let widest = program.target.limits.access_bytes;
-        // Atomic accesses and picked elements move one at a time.
+        // Atomic accesses and picked elements move one at a time, and an author who names the instruction knows its width.
         let is_plain = matches!(op.kind, OpKind::Copy { .. } | OpKind::CopyAsync { .. });
-        if !is_plain || picks(op) || choice.bytes >= widest || choice.row.get().is_collective() {
+        if !is_plain
+            || picks(op)
+            || program.pins.contains_key(&op.id)
+            || choice.bytes >= widest
+            || choice.row.get().is_collective()
+        {
             return None;
         }
         let allowed = hx_synth::widest_access(program, op);

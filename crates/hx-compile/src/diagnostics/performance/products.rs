@@ -37,6 +37,10 @@ pub(super) fn slow(context: &Context<'_>) -> Vec<Diagnostic> {
     for (op, trips) in context.ops() {
         let Some(Choice::Gemm(choice)) = context.solved.solution.choices.get(&op.id) else { continue };
         let Some(own) = program.op(op.id).filter(|_| context.shares.is_worth(op.id)) else { continue };
+        // An author who names the instruction of a product has chosen it.
+        if program.pins.contains_key(&op.id) {
+            continue;
+        }
         // A product that no matrix instruction fits has a note of its own.
         let is_best = |row: &GemmRow| row.class() > choice.row.get().class();
         if !hx_synth::unfit_matrix_instructions(program, own).is_empty() || trips < 1.0 {

@@ -1,0 +1,56 @@
+//! Findings about instructions that the source names and that cannot be.
+
+use expect_test::expect;
+
+use super::check;
+
+#[test]
+fn an_access_that_the_named_instruction_cannot_make() {
+    check(
+        "kernel odd(x: f32[n], y: mut f32[n]) where n > 3 grid [cdiv(n, 1024)] threads 128 {
+    copy(load(tile(x[3..], [1024])[.., block_idx], by: \"ld.global.v4\"), tile(y, [1024])[.., block_idx]);
+}
+",
+        expect![[r#"
+            HX0302 `load(tile(x[3..], [1024])[.., block_idx], by: "ld.global.v4")` not `ld.global.v4.b32`: the tile starts at `block_idx.x * 1024 + 3` in dimension 0 of `x`, a multiple of 1
+              `load(tile(x[3..], [1024])[.., block_idx], by: "ld.global.v4")`: moves `x` to `x_tile`
+              help: without `by: "ld.global.v4"` the compiler chooses the instruction
+        "#]],
+    );
+}
+
+#[test]
+fn a_product_that_the_named_instruction_cannot_make() {
+    check(
+        "kernel held(a: f16[64, 24], b: f16[64, 24], c: mut f32[64, 64]) grid [1] threads 128 {
+    let acc = register_tensor(f32, [64, 64]);
+    fill(acc, 0.0);
+    gemm(acc, load(a), load(b), by: \"mma.m16n8k16\");
+    copy(acc, c);
+}
+",
+        expect![[r#"
+            HX0302 `gemm(acc, load(a), load(b), by: "mma.m16n8k16")` not `mma.m16n8k16.f32.f16`: `K = 24` is no multiple of 16
+              `gemm(acc, load(a), load(b), by: "mma.m16n8k16")`: multiplies `a_tile` (f16) by `b_tile` (f16) into `acc` (f32), with K = 24
+              help: without `by: "mma.m16n8k16"` the compiler chooses the instruction
+        "#]],
+    );
+}
+
+/// A load whose instruction is named is made in its own round.
+#[test]
+fn a_loop_whose_loads_are_named_reads_nothing_ahead() {
+    check(
+        "kernel halves(x: f32[n], y: mut f32[n]) grid [1] threads 128 {
+    for i in 0..cdiv(n, 128) pipelined(3) {
+        let t = load(tile(x, [128])[.., i], by: \"ld.global\");
+        copy(t * 0.5, tile(y, [128])[.., i]);
+    }
+}
+",
+        expect![[r#"
+            HX0232 `3` found `pipelined` on a loop that loads nothing ahead
+              help: it reads ahead what statements of the body itself `load` from global memory, at places that follow from the counter
+        "#]],
+    );
+}
