@@ -519,7 +519,7 @@ fn every_kernel_of_a_file_is_built() {
     .assert_eq(&build(&["--facts", "q%8"]));
     expect![[r#"
         2
-        error: `--shape` takes its arguments from `hx.tuned.toml`, and there is none: `hx tune` writes it
+        error: `--shape` is the shape of one kernel; `--kernel NAME` says which
 
         For more information, try '--help'.
     "#]]
