@@ -1,4 +1,4 @@
-//! What functions promise of their results.
+//! Functions that promise something of their results.
 
 /// Returns the place of entry `i` in a ring of `n` entries.
 fn place(i: i64, n: i64) -> i64

@@ -33,7 +33,7 @@ test "squared" for (m, n) in [(64, 64), (100, 200)] {
     assert_close(y, x * x + 1.0, ulp: 1);
 }
 
-/// The same with arrivals: a role waits only for what it needs.
+/// As `squared`, with arrivals: a role waits only for what it needs.
 kernel handed<BM = 64, BN = 64>(x: f16[m, n], y: mut f16[m, n])
     grid [cdiv(m, BM)]
 {
@@ -240,7 +240,7 @@ kernel ticked(x: f16[m, n], y: mut f16[m, n])
     }
 }
 
-/// The same with a ring, and a role whose warps wait at the barrier instead of the ring.
+/// As `ticked`, with a ring of stages, and a copying role that waits at the barrier.
 kernel ticked_in_step(x: f16[m, n], y: mut f16[m, n])
     where n % 8 == 0
     grid [cdiv(m, 64)]

@@ -376,21 +376,33 @@ fn check(text: &str, expected: Expect) {
 
 /// Checks a file, then applies every fix and checks again. Nothing is left if there was a fix.
 fn check_fixes(text: &str, expected: Expect) {
+    let (text, left) = repaired(text, expected);
+    assert!(left.is_empty(), "{text}\n{left:#?}");
+}
+
+/// As [`check_fixes`], where warnings and notes may be left.
+fn check_repairs(text: &str, expected: Expect) {
+    let (text, left) = repaired(text, expected);
+    assert!(!left.iter().any(|found| found.is_error()), "{text}\n{left:#?}");
+}
+
+/// Compares the diagnostics of a file, and applies every fix. Returns the new text with its diagnostics, which are none without a fix.
+fn repaired(text: &str, expected: Expect) -> (String, Vec<hx_base::Diagnostic>) {
     let (db, file) = TestDb::with_file(text);
     let found = check_file(&db, file, Target::usual());
     expected.assert_eq(&drawn(text, found));
     let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
+    let mut text = text.to_owned();
     if edits.is_empty() {
-        return;
+        return (text, Vec::new());
     }
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
-    let mut text = text.to_owned();
     for edit in edits {
         text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
     }
     let (db, file) = TestDb::with_file(&text);
-    let left = check_file(&db, file, Target::usual());
-    assert!(left.is_empty(), "{text}\n{left:#?}");
+    let left = check_file(&db, file, Target::usual()).to_vec();
+    (text, left)
 }
 
 /// Formats diagnostics with the text that they mark.

@@ -40,7 +40,7 @@ fn machine(target: Target) -> Machine {
 pub struct LaunchChoice {
     /// The members by the cost model.
     pub by_model: Choice,
-    /// What tuning found for the launch: a line for each device that has a result, which wins over the cost model there.
+    /// The results of tuning for the launch, a line for each device that has one. On its device a result wins over the cost model.
     pub results: Vec<String>,
 }
 

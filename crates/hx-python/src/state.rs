@@ -1,4 +1,4 @@
-//! What is kept of a kernel between its calls. All objects of one kernel with the same fixed arguments share it.
+//! The state of a kernel, which lasts from one call to the next. All objects of one kernel with the same fixed arguments share it.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ import hx
 
 
 class Counts:
-    """What a block of calls did, as in `plans=1 plan_hits=9`."""
+    """The counts of a block of calls, as in `plans=1 plan_hits=9`."""
 
     def __enter__(self) -> Counts:
         self.before = hx.counters()

@@ -30,7 +30,7 @@ def told(by):
         return f"{{type(error).__name__}}: {{error}}"
 
 def child(method, target):
-    """What a process of that method returns within 60 seconds."""
+    """Returns the result of a process of that method, which has 60 seconds."""
     context = multiprocessing.get_context(method)
     results = context.Queue()
     process = context.Process(target=put, args=(results, target), daemon=True)

@@ -1,10 +1,8 @@
 //! Barriers of several roles: each mistake is told with its place, and every fix is applied.
 
 use expect_test::{Expect, expect};
-use hx_target::Target;
 
-use super::drawn;
-use crate::{check_file, test_db::TestDb};
+use super::check_repairs;
 
 /// A role writes a tile for another one, which gives it back: neither waits longer than it must.
 const HANDED: &str = "kernel handed<N = 256>(x: f32[m], y: mut f32[m]) grid [1] {
@@ -52,20 +50,7 @@ fn check_changed(text: &str, changes: &[(&str, &str)], expected: Expect) {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, to);
     }
-    let (db, file) = TestDb::with_file(&text);
-    let found = check_file(&db, file, Target::usual());
-    expected.assert_eq(&drawn(&text, found));
-    let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
-    if edits.is_empty() {
-        return;
-    }
-    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
-    for edit in edits {
-        text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
-    }
-    let (db, file) = TestDb::with_file(&text);
-    let left = check_file(&db, file, Target::usual());
-    assert!(!left.iter().any(|found| found.is_error()), "{text}\n{left:#?}");
+    check_repairs(&text, expected);
 }
 
 /// The barriers are left out, or those of one role.

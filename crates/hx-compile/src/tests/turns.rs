@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use hx_target::Target;
 
-use super::drawn;
+use super::{check_repairs, drawn};
 use crate::{check_file, test_db::TestDb};
 
 /// Checks a kernel whose two groups take turns with one buffer, after a change of its text. Then applies every fix, and no
@@ -27,21 +27,8 @@ fn check_turns(from: &str, to: &str, expected: Expect) {
 }
 ";
     assert!(text.contains(from), "{from}");
-    let mut text = text.replacen(from, to, 1);
-    let (db, file) = TestDb::with_file(&text);
-    let found = check_file(&db, file, Target::usual());
-    expected.assert_eq(&drawn(&text, found));
-    let mut edits: Vec<_> = found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
-    if edits.is_empty() {
-        return;
-    }
-    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
-    for edit in edits {
-        text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
-    }
-    let (db, file) = TestDb::with_file(&text);
-    let left = check_file(&db, file, Target::usual());
-    assert!(!left.iter().any(|found| found.is_error()), "{text}\n{left:#?}");
+    let text = text.replacen(from, to, 1);
+    check_repairs(&text, expected);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What hovers tell of the operations that compute an expression.
+//! Hovers on parts of an expression tell of the operation that computes them.
 
 use expect_test::expect;
 

@@ -31,7 +31,7 @@ pub struct PreparedLaunch {
     pub kernel: String,
     /// The kernel that runs, with its compile-time arguments and facts.
     pub instance: InstanceText,
-    /// How the launches of this form read their numbers, and what this one has read.
+    /// The form of the launch, which reads its numbers, and the numbers that it has read.
     pub form: LaunchForm,
     pub read: Read,
     /// The values of every launch with the same facts.

@@ -37,7 +37,7 @@ pub struct Read {
     pub facts: Vec<u64>,
 }
 
-/// How the launches of one form read their numbers.
+/// A form of launches: it reads their numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaunchForm {
     /// For each parameter, the position of its argument, and the reading of it.

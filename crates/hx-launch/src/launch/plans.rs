@@ -69,7 +69,7 @@ struct Form<P> {
     has_single_launches: bool,
 }
 
-/// What is kept of a launch with these shapes.
+/// A launch with its shapes, which the next launch with these shapes repeats.
 #[derive(Debug)]
 struct Shape<R> {
     form: Arc<LaunchForm>,

@@ -193,7 +193,7 @@ class PackedArray(HostArray):
 
 
 class DeviceArray:
-    """What a protocol says of memory on a GPU besides its place and form."""
+    """The promises of a protocol about memory on a GPU, besides its place and form."""
 
     __slots__ = ("produced_on", "read_only")
 

@@ -29,7 +29,7 @@ class Compile:
     file: str
     #: All compile-time arguments, as they are written in hx.
     arguments: dict[str, str]
-    #: What the code relies on: the divisors of dimensions and strides below 16, as in `k % 8`, and strides that are 1.
+    #: The facts that the code relies on: the divisors of dimensions and strides below 16, as in `k % 8`, and strides that are 1.
     facts: tuple[str, ...]
     #: `sim` or `cuda:0`.
     device: str
@@ -42,7 +42,7 @@ class Compile:
 
 
 class Counters(TypedDict):
-    """What the calls of this process have done so far."""
+    """Counts of the calls of this process so far."""
 
     #: Instances whose code was made.
     compiles: int

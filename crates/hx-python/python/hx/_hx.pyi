@@ -109,7 +109,7 @@ class Instance:
         """All compile-time arguments, as they are written in hx."""
     @property
     def facts(self) -> list[str]:
-        """What the code relies on: the divisors of dimensions and strides below 16, as in `k % 8`, and strides that are 1."""
+        """The facts that the code relies on: the divisors of dimensions and strides below 16, as in `k % 8`, and strides that are 1."""
     @property
     def chosen(self) -> list[str]:
         """Why the launch takes these arguments: the tuned result or the member of the family, one line each."""

@@ -133,7 +133,7 @@ impl KernelInstance {
         Ok(dict)
     }
 
-    /// What the code relies on: the divisors of dimensions and strides below 16, as in `k % 8`, and strides that are 1.
+    /// The facts that the code relies on: the divisors of dimensions and strides below 16, as in `k % 8`, and strides that are 1.
     #[getter]
     fn facts(&self) -> Vec<String> {
         self.text.facts.clone()

@@ -107,7 +107,7 @@ pub enum Want {
     All { barrier: u32, missing: Vec<String>, hopeless: bool, comings: Comings },
 }
 
-/// How often each group comes to a barrier of several groups in a launch.
+/// Each group of a barrier of several groups, with the number of times that it comes there in a launch.
 pub type Comings = Vec<(String, u32)>;
 
 /// The stages of a pipe in a launch, from its beginning to its end, in one block.

@@ -119,7 +119,7 @@ fn failed(error: EmitError, loaded: &Loaded, output: &Output) -> Exit {
     }
 }
 
-/// What a build builds.
+/// The kernels that a build compiles, and their compile-time arguments.
 struct Wanted {
     file: SourceFile,
     /// The kernel; all of the file if there is none.

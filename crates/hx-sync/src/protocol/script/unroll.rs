@@ -40,7 +40,7 @@ pub(super) struct Unroller<'a> {
     pub(super) positions: BTreeMap<(u32, Team, bool), u32>,
     /// The stages that a team waited for and has not given back, oldest first.
     pub(super) held: BTreeMap<(u32, Team), Vec<u32>>,
-    /// How often the group came to each barrier of several groups.
+    /// For each barrier of several groups, the number of times that the group has come there.
     pub(super) comings: BTreeMap<u32, u32>,
     /// The stage of a pipe that was acquired last.
     pub(super) filling: BTreeMap<u32, u32>,

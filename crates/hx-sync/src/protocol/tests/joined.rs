@@ -23,7 +23,7 @@ role use {
 }
 ";
 
-/// The same, with one barrier for each direction: who hands on does not wait.
+/// The roles of the program above, with one barrier for each direction. A role that hands the buffer on does not wait.
 pub(in crate::protocol) const SPLIT: &str = "\
 barrier full
 barrier free
