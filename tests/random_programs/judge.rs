@@ -17,7 +17,7 @@ use hx_tile::{Choice, OpKind, OperandChoice, Solution, TileProgram};
 use hx_workspace::Database;
 
 use super::coverage::{computed, family};
-use super::write::{Launch, Written};
+use super::write::{Launch, NAMED, Written};
 
 /// Stack of a judging thread: as much as `hx` itself uses.
 const STACK: usize = 256 << 20;
@@ -110,7 +110,18 @@ const ALLOWED: &[&str] = &[
     "HX0706", "HX0707", "HX0701", "HX0702", "HX0703", "HX0704", "HX0705",
 ];
 
+/// A program whose named instructions are refused is judged without them: whether a name fits is known only after the layouts are.
 fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
+    let found = judge_text(text, launches, orders);
+    let unnamed = NAMED.iter().fold(text.to_owned(), |text, name| text.replace(name, ""));
+    let is_named = unnamed != text;
+    if is_named && found.fault.as_ref().is_some_and(Fault::is_refusal) {
+        return judge_text(&unnamed, launches, orders);
+    }
+    found
+}
+
+fn judge_text(text: &str, launches: &[Launch], orders: u64) -> Found {
     let system = MemorySystem::new([("random.hx", text)]);
     let mut db = Database::new(Arc::new(system));
     let file = db.open("random.hx").expect("the file is there").files[0];
@@ -127,7 +138,7 @@ fn judge_here(text: &str, launches: &[Launch], orders: u64) -> Found {
         // The finding at an order that cannot be inferred quotes the reason. That of the row-major kernel is the reason.
         let row_major = text.replace("= infer", "= auto");
         if found.code.id == codes::UNINFERRED_PARAMETER.id && row_major != text {
-            let reason = judge_here(&row_major, &[], orders);
+            let reason = judge_text(&row_major, &[], orders);
             if reason.fault.as_ref().is_some_and(Fault::is_refusal) {
                 return reason;
             }

@@ -33,6 +33,9 @@ pub(super) struct Launch {
     pub(super) dims: BTreeMap<String, i64>,
 }
 
+/// The instructions that accesses name. They may not fit the elements of a thread.
+pub(super) const NAMED: [&str; 2] = [", by: \"ld.global\"", ", by: \"ld.global.v2.b32\""];
+
 /// Every part of the language that the programs of tiles must cover.
 pub(super) const PARTS: &[&str] = &[
     "copy",
@@ -385,14 +388,13 @@ impl Writer<'_> {
         hints
     }
 
-    /// Returns the instruction of the access of a step, by its number; none for most. The narrow ones may fit no thread's elements, which
-    /// is a refusal.
+    /// Returns the instruction of the access of a step, by its number; none for most.
     fn instruction(&mut self, at: usize, path: LoadPath) -> &'static str {
         if !matches!(path, LoadPath::Load | LoadPath::Copy) || (at + self.program.steps.len()) % 5 != 2 {
             return "";
         }
         self.parts.insert("named instructions");
-        [", by: \"ld.global\"", ", by: \"ld.global.v2.b32\""][at % 2]
+        NAMED[at % 2]
     }
 
     fn load(&mut self, at: usize, input: &Input, path: LoadPath) {
