@@ -84,3 +84,62 @@ test "values" for (m, t) in [(128, 256), (144, 400), (16, 48)] {
     assert_eq([bytes_per_access("sv"), bytes_per_access("vt")], [16, 16]);
     assert_eq(o, p @ v);
 }
+
+/// o[m, D] = p[m, t] · v[t, D], with the keys of both in another order: of 16 keys, key 8 a + 2 t + b comes to place 4 t + 2 a + b. A role
+/// turns V in this order, and the registers of P are named in it.
+kernel reordered<BN = 128, D = 64>(p: f8e4m3[m, t], v: f8e4m3[t, D], o: mut f32[m, D])
+    grid [cdiv(m, 64)]
+{
+    let sv = shared_tensor(f8e4m3, [BN, D, 2]);
+    let sp = shared_tensor(f8e4m3, [64, BN, 2]);
+    let vt = shared_tensor(f8e4m3, [D, BN, 2]);
+    let (raw, turned) = (pipeline(2), pipeline(2));
+    warp_groups {
+        producer {
+            for j in 0..cdiv(t, BN) {
+                let i = raw.acquire();
+                copy_async(tile(v, [BN, D])[.., .., j, 0], sv[.., .., i], signal: raw);
+                copy_async(tile(p, [64, BN])[.., .., block_idx, j], sp[.., .., i], signal: raw);
+            }
+        }
+        consumer {
+            for _j in 0..cdiv(t, BN) {
+                let i = raw.wait();
+                let x = load(permute(reshape(sv[.., .., i], [BN / 16, 2, 4, 2, D]), [4, 0, 2, 1, 3]));
+                raw.release();
+                let s = turned.acquire();
+                copy(reshape(x, [D, BN]), vt[.., .., s]);
+                turned.publish();
+            }
+        }
+        consumer {
+            let acc = register_tensor(f32, [64, D]);
+            fill(acc, 0.0);
+            for _j in 0..cdiv(t, BN) {
+                let i = raw.wait();
+                let x = load(sp[.., .., i]);
+                raw.release();
+                let s = turned.wait();
+                gemm(
+                    acc,
+                    reshape(permute(reshape(x, [64, BN / 16, 2, 4, 2]), [0, 1, 3, 2, 4]), [64, BN]),
+                    vt[.., .., s],
+                );
+                turned.release();
+            }
+            copy(acc, tile(o, [64, D])[.., .., block_idx, 0]);
+        }
+    }
+}
+
+test "values in another order of keys" for (m, t) in [(64, 128), (144, 400)] {
+    let p = cast(uniform(i8, [m, t], low: -4, high: 5, seed: 1), f8e4m3);
+    let v = cast(uniform(i8, [t, 64], low: -4, high: 5, seed: 2), f8e4m3);
+    let o = empty(f32, [m, 64]);
+    reordered(p, v, o);
+    assert(uses("wgmma"), "warp groups");
+    assert(uses("ldmatrix.x4.trans.b8") && uses("stmatrix.x4"), "transposed in the other order");
+    assert_eq([bytes_per_access("sv"), bytes_per_access("vt")], [16, 16]);
+    assert_eq(redistributions(), 0);
+    assert_eq(o, p @ v);
+}

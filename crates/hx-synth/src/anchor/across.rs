@@ -9,19 +9,18 @@ use crate::distribution::ThreadValueLayout;
 /// Returns layouts of a tensor that is loaded from one shared tensor and stored to another, each with the row that loads or stores
 /// it across both dimensions: tiles of the row's fragments, dealt to warps.
 ///
+/// Neighbouring dimensions may count as one: a tensor of `[D, BN / 2, 2]` whose rows are read in another order is `[D, BN]`.
 /// The list is empty if the target has no such row for the elements, or if its tiles do not fill the tensor once.
 pub(crate) fn layouts(program: &TileProgram, tensor: TensorId) -> Vec<(ThreadValueLayout, &'static CopyRow)> {
     let info = program.tensor(tensor);
     let bits = info.dtype.bits();
-    let [first, second] = info.shape.as_slice() else { return Vec::new() };
     let rows = |from, to| {
         let across = move |row: &&'static CopyRow| row.permutes > 0 && row.element_bits == Some(bits);
         program.target.rows().copies_between(from, to).filter(across)
     };
-    let is_stored = |op: &Op| matches!(&op.kind, OpKind::Copy { src, dst } if is(src, tensor) && dst.base.shared().is_some());
-    let is_loaded = |op: &Op| matches!(&op.kind, OpKind::Copy { src, dst } if is(dst, tensor) && src.base.shared().is_some());
     let ops = program.ops(1.0);
-    if !ops.iter().any(|(op, _)| is_loaded(op)) || !ops.iter().any(|(op, _)| is_stored(op)) {
+    let is_loaded = |op: &Op| matches!(&op.kind, OpKind::Copy { src, dst } if is(dst, tensor) && src.base.shared().is_some());
+    if !ops.iter().any(|(op, _)| is_loaded(op)) || !is_stored(&ops, program, tensor) {
         return Vec::new();
     }
     let lanes = i64::from(program.target.limits.lanes);
@@ -31,14 +30,9 @@ pub(crate) fn layouts(program: &TileProgram, tensor: TensorId) -> Vec<(ThreadVal
     }
     let mut out: Vec<(ThreadValueLayout, &'static CopyRow)> = Vec::new();
     for row in rows(Space::Shared, Space::Register).chain(rows(Space::Register, Space::Shared)) {
-        for turned in [false, true] {
-            let [along, across] = if turned { [*second, *first] } else { [*first, *second] };
-            for warps_along in [true, false] {
-                let made = dealt(row, bits, [along, across], threads / lanes, warps_along);
-                let Some((thread, value)) = made else { continue };
-                let [thread, value] =
-                    [thread, value].map(|modes| if turned { exchanged(modes) } else { modes });
-                let layout = ThreadValueLayout::covering(&info.shape, thread, value);
+        for shape in joined(&info.shape) {
+            for layout in of_matrix(row, bits, shape, threads / lanes) {
+                let Some(layout) = layout.reshaped(&shape, &info.shape) else { continue };
                 if out.iter().all(|(other, _)| *other != layout) {
                     out.push((layout, row));
                 }
@@ -46,6 +40,35 @@ pub(crate) fn layouts(program: &TileProgram, tensor: TensorId) -> Vec<(ThreadVal
         }
     }
     out
+}
+
+/// Returns the shapes of a tensor whose first dimensions count as one, and the others as another one.
+fn joined(shape: &[i64]) -> impl Iterator<Item = [i64; 2]> {
+    (1..shape.len()).map(|at| [shape[..at].iter().product(), shape[at..].iter().product()])
+}
+
+/// Returns the layouts of a matrix that are made of a row's tiles: along either dimension, with warps along either first.
+fn of_matrix(row: &CopyRow, bits: u32, shape: [i64; 2], warps: i64) -> Vec<ThreadValueLayout> {
+    let ways = [false, true].into_iter().flat_map(|turned| [true, false].map(|along| (turned, along)));
+    let of = |(turned, warps_along): (bool, bool)| {
+        let turn = |[first, second]: [i64; 2]| if turned { [second, first] } else { [first, second] };
+        let (thread, value) = dealt(row, bits, turn(shape), warps, warps_along)?;
+        let [thread, value] = [thread, value].map(|modes| if turned { exchanged(modes) } else { modes });
+        Some(ThreadValueLayout::covering(&shape, thread, value))
+    };
+    ways.filter_map(of).collect()
+}
+
+/// Reports whether a tensor is stored to a shared tensor, as it is or after `reshape`.
+fn is_stored(ops: &[(&Op, f64)], program: &TileProgram, tensor: TensorId) -> bool {
+    let dtype = |tensor| program.tensor(tensor).dtype;
+    let is_copied = |op: &Op| matches!(&op.kind, OpKind::Copy { src, dst } if is(src, tensor) && dst.base.shared().is_some());
+    let reshaped = |op: &Op| match op.kind {
+        OpKind::Cast { dst, src } if src == tensor && dtype(dst) == dtype(tensor) => Some(dst),
+        _ => None,
+    };
+    let is_reshaped = |op: &Op| reshaped(op).is_some_and(|dst| is_stored(ops, program, dst));
+    ops.iter().any(|(op, _)| is_copied(op) || is_reshaped(op))
 }
 
 fn is(view: &View, tensor: TensorId) -> bool {
