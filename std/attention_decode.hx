@@ -1,13 +1,13 @@
 //! Attention of one new token a sequence: the keys and values are read once, and reading them is all that takes time.
 //!
-//! The product is swapped: the 64 rows of a warp group's instruction are keys, then features, and its columns are the heads of a
-//! group, so eight columns serve up to eight heads. `SPLITS` blocks share the keys of a sequence. Each leaves its part in
-//! scratch memory, and the block that arrives last joins the parts.
+//! The products are swapped: the 64 rows of a warp group's instruction are keys, then features, and its columns are the heads of a
+//! group, so eight columns serve up to eight heads. `SPLITS` blocks share the keys of a sequence. Each block leaves its part in scratch
+//! memory, and the block that arrives last joins the parts, so one launch suffices.
 
 use std::math::LOG2E;
 
-/// Returns the first and the end of the blocks of `BN` keys that split `z` of a sequence reads, and the number of splits that read
-/// any. A sequence of `n` keys is seen from key `n - WINDOW` on, or from the beginning without `WINDOW`.
+/// Returns the first block of `BN` keys that split `z` of a sequence of `n` keys reads, the end of its blocks, and the number of splits
+/// that read any. With `WINDOW` the token sees the last `WINDOW` keys, else all.
 fn share<BN = 64, SPLITS = 1, WINDOW = 0>(z: i64, n: i64) -> (i64, i64, i64) {
     let begin = if WINDOW > 0 { max(0, n - WINDOW) / BN } else { 0 };
     let end = cdiv(n, BN);
@@ -16,6 +16,120 @@ fn share<BN = 64, SPLITS = 1, WINDOW = 0>(z: i64, n: i64) -> (i64, i64, i64) {
     (first, min(first + each, end), max(1, cdiv(end - begin, each)))
 }
 
+/// The body of the role that computes: reads the blocks of keys from `first` to before `end` out of the rings. Returns the unnormalized
+/// output in `acc`, the maximum of each head's scores in base 2, and the sum of its exponentials.
+fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
+    acc: register mut f32[D, R],
+    sq: shared T[R, D],
+    sk: shared T[BN, D, STAGES],
+    sv: shared mut T[BN, D, STAGES],
+    sp: shared mut T[R, BN],
+    rings: (pipeline, pipeline, pipeline),
+    blocks: (i64, i64),
+    n: i64,
+    scale: f32,
+) -> (f32[1, R], f32[1, R]) {
+    let (queries, keys, values) = rings;
+    let (first, end) = blocks;
+    let x = register_tensor(f32, [BN, R]);
+    // Each thread adds up the exponentials that it holds, and the threads meet once, behind the loop.
+    let totals = register_tensor(f32, [BN, R]);
+    let top = register_tensor(f32, [1, R]);
+    let factor = scale * LOG2E;
+    fill(acc, 0.0);
+    fill(top, -1.0e30);
+    fill(totals, 0.0);
+    queries.wait();
+    for j in first..end {
+        let i = keys.wait();
+        fill(x, 0.0);
+        gemm(x, sk[.., .., i], sq);
+        keys.release();
+        let key = index(x, 0) + cast(j * BN, i32);
+        x = where(key < cast(n, i32), x * factor, -inf);
+        if WINDOW > 0 {
+            x = where(key >= cast(n - WINDOW, i32), x, -inf);
+        }
+        let higher = max(top, max(x, axis: 0));
+        let p = exp2(x - higher);
+        let fade = exp2(top - higher);
+        totals = totals * fade + p;
+        top = higher;
+        acc = acc * fade;
+        copy(cast(p, T), sp.T);
+        let i = values.wait();
+        if (j + 1) * BN > n {
+            // The rows behind the last key may hold anything, and 0 · NaN is NaN.
+            let rest = load(sv[.., .., i]);
+            copy(where(index(rest, 0) + cast(j * BN, i32) < cast(n, i32), rest, 0.0), sv[.., .., i]);
+        }
+        sync();
+        gemm(acc, sv[.., .., i].T, sp);
+        values.release();
+        sync();
+    }
+    queries.release();
+    (top, sum(totals, axis: 0))
+}
+
+/// Stores the output of a sequence's heads, if one split has read all of its keys. Else leaves the part of split `z` in `part`, and
+/// the logarithm in base 2 of its denominator in `lse`; the last of the `active` splits that comes here joins the parts.
+fn leave<T: type = f16>(
+    acc: register f32[D, R],
+    top: register f32[1, R],
+    total: register f32[1, R],
+    o: global mut T[heads, D],
+    part: global mut f32[splits, heads, D],
+    lse: global mut f32[splits, heads],
+    done: global mut i32[1],
+    z: i64,
+    active: i64,
+) {
+    let norm = where(total == 0.0, 0.0, 1.0 / total);
+    if active == 1 {
+        if z == 0 {
+            copy(cast((acc * norm).T, T), tile(o, [R, D])[.., .., 0, 0]);
+        }
+    } else {
+        if z < active {
+            copy((acc * norm).T, tile(part[z], [R, D])[.., .., 0, 0]);
+            copy((top + log2(total))[0, ..], tile(lse[z], [R])[.., 0]);
+            let one = register_tensor(i32, [1]);
+            fill(one, 1);
+            let ticket = scalar(atomic_add(done, one, order: "acq_rel"));
+            if cast(ticket, i64) == active - 1 {
+                // The next launch counts from 0 again.
+                fill(one, 0);
+                copy(one, done);
+                let sums = register_tensor(f32, [1, R, D]);
+                let (weight, best) = (register_tensor(f32, [1, R]), register_tensor(f32, [1, R]));
+                fill(sums, 0.0);
+                fill(weight, 0.0);
+                fill(best, -1.0e30);
+                for c in 0..cdiv(active, 8) {
+                    let l = load(tile(lse[..active], [8, R], pad: -inf)[.., .., c, 0]);
+                    let y = load(tile(part[..active], [8, R, D])[.., .., .., c, 0, 0]);
+                    let higher = max(best, max(l, axis: 0));
+                    let w = exp2(l - higher);
+                    let fade = exp2(best - higher);
+                    weight = weight * fade + sum(w, axis: 0);
+                    sums = sums * fade[.., .., new] + sum(y * w[.., .., new], axis: 0);
+                    best = higher;
+                }
+                let norm = where(weight == 0.0, 0.0, 1.0 / weight);
+                copy(cast(sums * norm[.., .., new], T)[0, .., ..], tile(o, [R, D])[.., .., 0, 0]);
+            }
+        }
+    }
+}
+
+/// o = softmax(scale · q·kᵀ) · v for one token a sequence, `q: [batch, heads, D]`, and grouped `k`, `v: [batch, kv_heads, t, D]`, of
+/// which sequence `i` has the first `lengths[i]` positions. `scale` is positive, and a sequence without keys gives zeros.
+///
+/// With `WINDOW` the token sees the last `WINDOW` keys, and no others are read.
+///
+/// `part` and `lse` are scratch memory of `splits` parts, at least `SPLITS`; `done` is 0 before the launch and 0 again after it.
+/// `R` is at least the number of heads that share their keys.
 kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, SPLITS = 4, WINDOW = 0, T: type = f16>(
     q: T[b, h, D],
     k: T[b, hk, t, D],
@@ -29,10 +143,12 @@ kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, SPLITS = 4, WINDOW 
 )
     where h % hk == 0, h <= R * hk, SPLITS <= splits, WINDOW >= 0
     grid [SPLITS, hk, b]
+    blocks_per_sm 2
 {
     let [z, head, batch] = block_idx;
+    // A block has heads, so `hk` is at least 1: without a divisor of 0 there is nothing to guard.
     let group = h / max(hk, 1);
-    let rows = head * group;
+    let (at, behind) = (head * group, (head + 1) * group);
     let n = min(t, max(0, cast(lengths[batch], i64)));
     let (first, end, active) = share<BN = BN, SPLITS = SPLITS, WINDOW = WINDOW>(z, n);
     let sq = shared_tensor(T, [R, D]);
@@ -42,7 +158,7 @@ kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, SPLITS = 4, WINDOW 
     warp_groups {
         producer {
             queries.acquire();
-            copy_async(tile(q[batch, rows..rows + group], [R, D])[.., .., 0, 0], sq, signal: queries);
+            copy_async(tile(q[batch, at..behind], [R, D])[.., .., 0, 0], sq, signal: queries);
             for j in first..end {
                 let i = keys.acquire();
                 copy_async(tile(k[batch, head], [BN, D])[.., .., j, 0], sk[.., .., i], signal: keys);
@@ -52,107 +168,140 @@ kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, SPLITS = 4, WINDOW 
         }
         consumer {
             let acc = register_tensor(f32, [D, R]);
-            let x = register_tensor(f32, [BN, R]);
-            let (top, total) = (register_tensor(f32, [1, R]), register_tensor(f32, [1, R]));
-            let factor = scale * LOG2E;
-            fill(acc, 0.0);
-            fill(top, -1.0e30);
-            fill(total, 0.0);
-            queries.wait();
-            for j in first..end {
-                let i = keys.wait();
-                fill(x, 0.0);
-                gemm(x, sk[.., .., i], sq);
-                keys.release();
-                let key = index(x, 0) + cast(j * BN, i32);
-                x = where(key < cast(n, i32), x * factor, -inf);
-                let higher = max(top, max(x, axis: 0));
-                let p = exp2(x - higher);
-                let fade = exp2(top - higher);
-                total = total * fade + sum(p, axis: 0);
-                top = higher;
-                acc = acc * fade;
-                copy(cast(p, T), sp.T);
-                let i = values.wait();
-                if (j + 1) * BN > n {
-                    // Rows behind the last key may hold anything, and 0 · NaN is NaN.
-                    let rest = load(sv[.., .., i]);
-                    sync();
-                    copy(where(index(rest, 0) + cast(j * BN, i32) < cast(n, i32), rest, 0.0), sv[.., .., i]);
-                }
-                sync();
-                gemm(acc, sv[.., .., i].T, sp);
-                values.release();
-                sync();
-            }
-            queries.release();
-            let norm = where(total == 0.0, 0.0, 1.0 / total);
-            if active == 1 {
-                if z == 0 {
-                    copy(cast((acc * norm).T, T), tile(o[batch, rows..rows + group], [R, D])[.., .., 0, 0]);
-                }
-            } else {
-                if z < active {
-                    copy(acc.T * norm.T, tile(part[z, batch, rows..rows + group], [R, D])[.., .., 0, 0]);
-                    copy((top + log2(total))[0, ..], tile(lse[z, batch, rows..rows + group], [R])[.., 0]);
-                    let one = register_tensor(i32, [1]);
-                    fill(one, 1);
-                    let ticket = scalar(atomic_add(done[batch, head..head + 1], one, order: "acq_rel"));
-                    if ticket == active - 1 {
-                        fill(one, 0);
-                        copy(one, done[batch, head..head + 1]);
-                        let (sums, weight) = (register_tensor(f32, [1, R, D]), register_tensor(f32, [1, R]));
-                        let best = register_tensor(f32, [1, R]);
-                        fill(sums, 0.0);
-                        fill(weight, 0.0);
-                        fill(best, -1.0e30);
-                        for c in 0..cdiv(active, 8) {
-                            let l = load(
-                                tile(lse[..active, batch, rows..rows + group], [8, R], pad: -inf)[
-                                    ..,
-                                    ..,
-                                    c,
-                                    0,
-                                ],
-                            );
-                            let y = load(
-                                tile(part[..active, batch, rows..rows + group], [8, R, D])[
-                                    ..,
-                                    ..,
-                                    ..,
-                                    c,
-                                    0,
-                                    0,
-                                ],
-                            );
-                            let higher = max(best, max(l, axis: 0));
-                            let w = exp2(l - higher);
-                            let fade = exp2(best - higher);
-                            weight = weight * fade + sum(w, axis: 0);
-                            sums = sums * fade[.., .., new] + sum(y * w[.., .., new], axis: 0);
-                            best = higher;
-                        }
-                        let norm = where(weight == 0.0, 0.0, 1.0 / weight);
-                        copy(
-                            cast(sums * norm[.., .., new], T)[0, .., ..],
-                            tile(o[batch, rows..rows + group], [R, D])[.., .., 0, 0],
-                        );
-                    }
-                }
-            }
+            let (top, total) = attend_token<BN = BN, WINDOW = WINDOW, T = T>(
+                acc,
+                sq,
+                sk,
+                sv,
+                sp,
+                (queries, keys, values),
+                (first, end),
+                n,
+                scale,
+            );
+            leave<T = T>(
+                acc,
+                top,
+                total,
+                o[batch, at..behind],
+                part[.., batch, at..behind],
+                lse[.., batch, at..behind],
+                done[batch, head..head + 1],
+                z,
+                active,
+            );
         }
     }
 }
 
-test "one token of each sequence" for (h, hk, d, splits, T, lengths) in [
-    (8, 1, 64, 1, f16, [64, 0, 1]),
-    (6, 2, 128, 3, bf16, [63, 200, 65]),
+/// `attention_decode` of keys and values in pages, `k`, `v: [pages, P, kv_heads, D]`: position `i` of a sequence lies in its page
+/// `table[batch, i / P]`, at `i % P`.
+///
+/// A block of keys is several whole pages or a part of one.
+kernel attention_decode_paged<
+    D = 128,
+    R = 8,
+    P = 16,
+    BN = 64,
+    STAGES = 3,
+    SPLITS = 4,
+    WINDOW = 0,
+    ROWS = if P < BN { P } else { BN },
+    T: type = f16,
+>(
+    q: T[b, h, D],
+    k: T[pages, P, hk, D],
+    v: T[pages, P, hk, D],
+    table: i32[b, width],
+    o: mut T[b, h, D],
+    lengths: i32[b],
+    part: mut f32[splits, b, h, D],
+    lse: mut f32[splits, b, h],
+    done: mut i32[b, hk],
+    scale: f32,
+)
+    where h % hk == 0, h <= R * hk, SPLITS <= splits, WINDOW >= 0, BN % ROWS == 0, P % ROWS == 0
+    grid [SPLITS, hk, b]
+    blocks_per_sm 2
+{
+    let [z, head, batch] = block_idx;
+    // A block has heads, so `hk` is at least 1: without a divisor of 0 there is nothing to guard.
+    let group = h / max(hk, 1);
+    let (at, behind) = (head * group, (head + 1) * group);
+    let n = min(width * P, max(0, cast(lengths[batch], i64)));
+    let (first, end, active) = share<BN = BN, SPLITS = SPLITS, WINDOW = WINDOW>(z, n);
+    let sq = shared_tensor(T, [R, D]);
+    let (sk, sv) = (shared_tensor(T, [BN, D, STAGES]), shared_tensor(T, [BN, D, STAGES]));
+    let sp = shared_tensor(T, [R, BN]);
+    let (queries, keys, values) = (pipeline(1), pipeline(STAGES), pipeline(STAGES));
+    warp_groups {
+        producer {
+            queries.acquire();
+            copy_async(tile(q[batch, at..behind], [R, D])[.., .., 0, 0], sq, signal: queries);
+            for j in first..end {
+                let i = keys.acquire();
+                let m = values.acquire();
+                #[unroll]
+                for c in 0..BN / ROWS {
+                    let position = j * BN + c * ROWS;
+                    // A box behind all pages reads nothing, and fills its rows with zeros.
+                    let page = if position < n {
+                        cast(table[batch, position / P] else 0, i64)
+                    } else {
+                        pages
+                    };
+                    let rows = c * ROWS..(c + 1) * ROWS;
+                    copy_async(
+                        tile(k[page, .., head], [ROWS, D])[.., .., position % P / ROWS, 0],
+                        sk[rows, .., i],
+                        signal: keys,
+                    );
+                    copy_async(
+                        tile(v[page, .., head], [ROWS, D])[.., .., position % P / ROWS, 0],
+                        sv[rows, .., m],
+                        signal: values,
+                    );
+                }
+            }
+        }
+        consumer {
+            let acc = register_tensor(f32, [D, R]);
+            let (top, total) = attend_token<BN = BN, WINDOW = WINDOW, T = T>(
+                acc,
+                sq,
+                sk,
+                sv,
+                sp,
+                (queries, keys, values),
+                (first, end),
+                n,
+                scale,
+            );
+            leave<T = T>(
+                acc,
+                top,
+                total,
+                o[batch, at..behind],
+                part[.., batch, at..behind],
+                lse[.., batch, at..behind],
+                done[batch, head..head + 1],
+                z,
+                active,
+            );
+        }
+    }
+}
+
+/// Lengths of no key, one key, whole blocks and parts of blocks; behind the last key lies NaN, which nobody may see.
+test "one token of each sequence" for (h, hk, d, splits, T, window, lengths) in [
+    (8, 1, 64, 1, f16, 0, [64, 0, 1]),
+    (6, 2, 128, 3, bf16, 0, [63, 200, 65]),
+    (4, 4, 64, 4, f16, 100, [0, 50, 220]),
 ] {
     let (b, t) = (len(lengths), 220);
     let q = randn(T, [b, h, d], seed: 1);
     let k = randn(T, [b, hk, t, d], seed: 2);
     let v = randn(T, [b, hk, t, d], seed: 3);
-    // Nobody reads behind the last key.
     for i in 0..b {
         k[i, .., lengths[i]..] = full(T, [hk, t - lengths[i], d], nan);
         v[i, .., lengths[i]..] = full(T, [hk, t - lengths[i], d], nan);
@@ -160,18 +309,91 @@ test "one token of each sequence" for (h, hk, d, splits, T, lengths) in [
     let o = empty(T, [b, h, d]);
     let (part, lse) = (empty(f32, [splits, b, h, d]), empty(f32, [splits, b, h]));
     let done = zeros(i32, [b, hk]);
-    attention_decode<D = d, SPLITS = splits, T = T>(q, k, v, o, cast(lengths, i32), part, lse, done, 0.1);
+    attention_decode<D = d, SPLITS = splits, WINDOW = window, T = T>(
+        q,
+        k,
+        v,
+        o,
+        cast(lengths, i32),
+        part,
+        lse,
+        done,
+        0.1,
+    );
+    assert(uses("wgmma") == supports("wgmma") && uses("tma.load"));
     assert(spills() == 0 && conflicts() == 0);
     assert_eq(done, zeros(i32, [b, hk]));
     for i in 0..b {
         let n = lengths[i];
+        let from = if window > 0 { max(0, n - window) } else { 0 };
         for j in 0..h {
             if n == 0 {
                 assert_eq(o[i, j], zeros(T, [d]));
             } else {
                 let own = j / (h / hk);
-                let p = softmax(q[i, j] @ k[i, own, ..n].T * 0.1, axis: 0);
-                assert_close(o[i, j], p @ v[i, own, ..n], rtol: 2e-2, atol: 4e-3);
+                let p = softmax(q[i, j] @ k[i, own, from..n].T * 0.1, axis: 0);
+                assert_close(o[i, j], p @ v[i, own, from..n], rtol: 2e-2, atol: 4e-3);
+            }
+        }
+    }
+}
+
+/// Pages that are a part of a block, a block, and two blocks. No table names page 0, which holds NaN, as the rest of the last page does.
+test "pages" for (h, hk, page, splits, T, window, lengths) in [
+    (8, 1, 16, 1, f16, 0, [16, 0, 1]),
+    (6, 2, 16, 3, bf16, 0, [15, 17, 170]),
+    (2, 2, 64, 2, f16, 0, [64, 65, 63]),
+    (2, 1, 128, 2, f16, 70, [129, 256, 60]),
+] {
+    let (b, width) = (len(lengths), cdiv(max(cast(lengths, i64)), page));
+    let pages = b * width + 2;
+    let q = randn(T, [b, h, 64], seed: 1);
+    let k = randn(T, [pages, page, hk, 64], seed: 2);
+    let v = randn(T, [pages, page, hk, 64], seed: 3);
+    k[0] = full(T, [page, hk, 64], nan);
+    v[0] = full(T, [page, hk, 64], nan);
+    let table = zeros(i32, [b, width]);
+    for i in 0..b {
+        for j in 0..cdiv(lengths[i], page) {
+            table[i, j] = pages - 1 - (j * b + i);
+            let past = min(page, lengths[i] - j * page);
+            k[pages - 1 - (j * b + i), past..] = full(T, [page - past, hk, 64], nan);
+            v[pages - 1 - (j * b + i), past..] = full(T, [page - past, hk, 64], nan);
+        }
+    }
+    let o = empty(T, [b, h, 64]);
+    let (part, lse) = (empty(f32, [splits, b, h, 64]), empty(f32, [splits, b, h]));
+    let done = zeros(i32, [b, hk]);
+    attention_decode_paged<D = 64, P = page, SPLITS = splits, WINDOW = window, T = T>(
+        q,
+        k,
+        v,
+        table,
+        o,
+        cast(lengths, i32),
+        part,
+        lse,
+        done,
+        0.1,
+    );
+    assert(uses("wgmma") == supports("wgmma") && uses("tma.load"));
+    assert(spills() == 0 && conflicts() == 0);
+    assert_eq(done, zeros(i32, [b, hk]));
+    for i in 0..b {
+        let n = lengths[i];
+        let from = if window > 0 { max(0, n - window) } else { 0 };
+        let (own_k, own_v) = (zeros(T, [width * page, hk, 64]), zeros(T, [width * page, hk, 64]));
+        for j in 0..width {
+            own_k[j * page..(j + 1) * page] = k[table[i, j]];
+            own_v[j * page..(j + 1) * page] = v[table[i, j]];
+        }
+        for j in 0..h {
+            if n == 0 {
+                assert_eq(o[i, j], zeros(T, [64]));
+            } else {
+                let own = j / (h / hk);
+                let p = softmax(q[i, j] @ own_k[from..n, own].T * 0.1, axis: 0);
+                assert_close(o[i, j], p @ own_v[from..n, own], rtol: 2e-2, atol: 4e-3);
             }
         }
     }
