@@ -6,14 +6,20 @@
 
 use std::math::LOG2E;
 
-/// Returns the first block of `BN` keys that split `z` of a sequence of `n` keys reads, the end of its blocks, and the number of splits
-/// that read any. With `WINDOW` the token sees the last `WINDOW` keys, else all.
-fn share<BN = 64, SPLITS = 1, WINDOW = 0>(z: i64, n: i64) -> (i64, i64, i64) {
+/// Returns the number of splits of each of `units` groups of heads on a device that runs `room` blocks at a time, at most `most`:
+/// as many as run at once, or two to three waves of blocks, if the groups alone are more than run at once.
+fn splits_of(units: i64, room: i64, most: i64) -> i64 {
+    let crowded = min(1, units / (room + 1));
+    clamp(room / units + crowded * (3 * room / units), 1, most)
+}
+
+/// Returns the first block of `BN` keys that split `z` reads of a sequence of `n` keys, the end of all blocks, and the number of splits
+/// that read any. Split `z` reads every block whose number, counted from the first one that the token sees, is `z` modulo the number of
+/// splits. With `WINDOW` the token sees the last `WINDOW` keys, else all.
+fn share<BN = 64, WINDOW = 0>(z: i64, splits: i64, n: i64) -> (i64, i64, i64) {
     let begin = if WINDOW > 0 { max(0, n - WINDOW) / BN } else { 0 };
     let end = cdiv(n, BN);
-    let each = max(1, cdiv(end - begin, SPLITS));
-    let first = min(begin + z * each, end);
-    (first, min(first + each, end), max(1, cdiv(end - begin, each)))
+    (begin + z, end, min(splits, max(1, end - begin)))
 }
 
 /// The body of the role that computes: reads the blocks of keys from `first` to before `end` out of the rings. Returns the unnormalized
@@ -25,12 +31,12 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
     sv: shared mut T[BN, D, STAGES],
     sp: shared mut T[R, BN],
     rings: (pipeline, pipeline, pipeline),
-    blocks: (i64, i64),
+    blocks: (i64, i64, i64),
     n: i64,
     scale: f32,
 ) -> (f32[1, R], f32[1, R]) {
     let (queries, keys, values) = rings;
-    let (first, end) = blocks;
+    let (first, end, step) = blocks;
     let x = register_tensor(f32, [BN, R]);
     // Each thread adds up the exponentials that it holds, and the threads meet once, behind the loop.
     let totals = register_tensor(f32, [BN, R]);
@@ -40,7 +46,8 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
     fill(top, -1.0e30);
     fill(totals, 0.0);
     queries.wait();
-    for j in first..end {
+    for r in 0..cdiv(end - first, step) {
+        let j = first + r * step;
         let i = keys.wait();
         fill(x, 0.0);
         gemm(x, sk[.., .., i], sq);
@@ -61,7 +68,7 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
         if (j + 1) * BN > n {
             // The rows behind the last key may hold anything, and 0 · NaN is NaN.
             let rest = load(sv[.., .., i]);
-            copy(where(index(rest, 0) + cast(j * BN, i32) < cast(n, i32), rest, 0.0), sv[.., .., i]);
+            copy(where(index(rest, 0) < cast(n - j * BN, i32), rest, 0.0), sv[.., .., i]);
         }
         sync();
         gemm(acc, sv[.., .., i].T, sp);
@@ -86,12 +93,10 @@ fn leave<T: type = f16>(
     active: i64,
 ) {
     let norm = where(total == 0.0, 0.0, 1.0 / total);
-    if active == 1 {
-        if z == 0 {
+    if z < active {
+        if active == 1 {
             copy(cast((acc * norm).T, T), tile(o, [R, D])[.., .., 0, 0]);
-        }
-    } else {
-        if z < active {
+        } else {
             copy((acc * norm).T, tile(part[z], [R, D])[.., .., 0, 0]);
             copy((top + log2(total))[0, ..], tile(lse[z], [R])[.., 0]);
             let one = register_tensor(i32, [1]);
@@ -116,8 +121,8 @@ fn leave<T: type = f16>(
                     sums = sums * fade[.., .., new] + sum(y * w[.., .., new], axis: 0);
                     best = higher;
                 }
-                let norm = where(weight == 0.0, 0.0, 1.0 / weight);
-                copy(cast(sums * norm[.., .., new], T)[0, .., ..], tile(o, [R, D])[.., .., 0, 0]);
+                // Every part has a key, so the sum of its exponentials is not 0.
+                copy(cast(sums / weight[.., .., new], T)[0, .., ..], tile(o, [R, D])[.., .., 0, 0]);
             }
         }
     }
@@ -130,7 +135,7 @@ fn leave<T: type = f16>(
 ///
 /// `part` and `lse` are scratch memory of `splits` parts, at least `SPLITS`; `done` is 0 before the launch and 0 again after it.
 /// `R` is at least the number of heads that share their keys.
-kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, SPLITS = 4, WINDOW = 0, T: type = f16>(
+kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, WINDOW = 0, T: type = f16>(
     q: T[b, h, D],
     k: T[b, hk, t, D],
     v: T[b, hk, t, D],
@@ -141,8 +146,8 @@ kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, SPLITS = 4, WINDOW 
     done: mut i32[b, hk],
     scale: f32,
 )
-    where h % hk == 0, h <= R * hk, SPLITS <= splits, WINDOW >= 0
-    grid [SPLITS, hk, b]
+    where h % hk == 0, h <= R * hk, WINDOW >= 0
+    grid [min(splits, max(2, 2 * multiprocessors / (b * hk))), hk, b]
     blocks_per_sm 2
 {
     let [z, head, batch] = block_idx;
@@ -150,7 +155,7 @@ kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, SPLITS = 4, WINDOW 
     let group = h / max(hk, 1);
     let (at, behind) = (head * group, (head + 1) * group);
     let n = min(t, max(0, cast(lengths[batch], i64)));
-    let (first, end, active) = share<BN = BN, SPLITS = SPLITS, WINDOW = WINDOW>(z, n);
+    let (first, end, active) = share<BN = BN, WINDOW = WINDOW>(z, grid_dim[0], n);
     let sq = shared_tensor(T, [R, D]);
     let (sk, sv) = (shared_tensor(T, [BN, D, STAGES]), shared_tensor(T, [BN, D, STAGES]));
     let sp = shared_tensor(T, [R, BN]);
@@ -159,7 +164,8 @@ kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, SPLITS = 4, WINDOW 
         producer {
             queries.acquire();
             copy_async(tile(q[batch, at..behind], [R, D])[.., .., 0, 0], sq, signal: queries);
-            for j in first..end {
+            for r in 0..cdiv(end - first, grid_dim[0]) {
+                let j = first + r * grid_dim[0];
                 let i = keys.acquire();
                 copy_async(tile(k[batch, head], [BN, D])[.., .., j, 0], sk[.., .., i], signal: keys);
                 let i = values.acquire();
@@ -175,7 +181,7 @@ kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, SPLITS = 4, WINDOW 
                 sv,
                 sp,
                 (queries, keys, values),
-                (first, end),
+                (first, end, grid_dim[0]),
                 n,
                 scale,
             );
@@ -204,7 +210,6 @@ kernel attention_decode_paged<
     P = 16,
     BN = 64,
     STAGES = 3,
-    SPLITS = 4,
     WINDOW = 0,
     ROWS = if P < BN { P } else { BN },
     T: type = f16,
@@ -220,8 +225,8 @@ kernel attention_decode_paged<
     done: mut i32[b, hk],
     scale: f32,
 )
-    where h % hk == 0, h <= R * hk, SPLITS <= splits, WINDOW >= 0, BN % ROWS == 0, P % ROWS == 0
-    grid [SPLITS, hk, b]
+    where h % hk == 0, h <= R * hk, WINDOW >= 0, BN % ROWS == 0, P % ROWS == 0
+    grid [min(splits, max(2, 2 * multiprocessors / (b * hk))), hk, b]
     blocks_per_sm 2
 {
     let [z, head, batch] = block_idx;
@@ -229,7 +234,7 @@ kernel attention_decode_paged<
     let group = h / max(hk, 1);
     let (at, behind) = (head * group, (head + 1) * group);
     let n = min(width * P, max(0, cast(lengths[batch], i64)));
-    let (first, end, active) = share<BN = BN, SPLITS = SPLITS, WINDOW = WINDOW>(z, n);
+    let (first, end, active) = share<BN = BN, WINDOW = WINDOW>(z, grid_dim[0], n);
     let sq = shared_tensor(T, [R, D]);
     let (sk, sv) = (shared_tensor(T, [BN, D, STAGES]), shared_tensor(T, [BN, D, STAGES]));
     let sp = shared_tensor(T, [R, BN]);
@@ -238,7 +243,8 @@ kernel attention_decode_paged<
         producer {
             queries.acquire();
             copy_async(tile(q[batch, at..behind], [R, D])[.., .., 0, 0], sq, signal: queries);
-            for j in first..end {
+            for r in 0..cdiv(end - first, grid_dim[0]) {
+                let j = first + r * grid_dim[0];
                 let i = keys.acquire();
                 let m = values.acquire();
                 #[unroll]
@@ -273,7 +279,7 @@ kernel attention_decode_paged<
                 sv,
                 sp,
                 (queries, keys, values),
-                (first, end),
+                (first, end, grid_dim[0]),
                 n,
                 scale,
             );
@@ -309,17 +315,7 @@ test "one token of each sequence" for (h, hk, d, splits, T, window, lengths) in 
     let o = empty(T, [b, h, d]);
     let (part, lse) = (empty(f32, [splits, b, h, d]), empty(f32, [splits, b, h]));
     let done = zeros(i32, [b, hk]);
-    attention_decode<D = d, SPLITS = splits, WINDOW = window, T = T>(
-        q,
-        k,
-        v,
-        o,
-        cast(lengths, i32),
-        part,
-        lse,
-        done,
-        0.1,
-    );
+    attention_decode<D = d, WINDOW = window, T = T>(q, k, v, o, cast(lengths, i32), part, lse, done, 0.1);
     assert(uses("wgmma") == supports("wgmma") && uses("tma.load"));
     assert(spills() == 0 && conflicts() == 0);
     assert_eq(done, zeros(i32, [b, hk]));
@@ -364,7 +360,7 @@ test "pages" for (h, hk, page, splits, T, window, lengths) in [
     let o = empty(T, [b, h, 64]);
     let (part, lse) = (empty(f32, [splits, b, h, 64]), empty(f32, [splits, b, h]));
     let done = zeros(i32, [b, hk]);
-    attention_decode_paged<D = 64, P = page, SPLITS = splits, WINDOW = window, T = T>(
+    attention_decode_paged<D = 64, P = page, WINDOW = window, T = T>(
         q,
         k,
         v,
