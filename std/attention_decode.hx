@@ -1,17 +1,10 @@
 //! Attention of one new token a sequence: the keys and values are read once, and reading them is all that takes time.
 //!
 //! The products are swapped: the 64 rows of a warp group's instruction are keys, then features, and its columns are the heads of a
-//! group, so eight columns serve up to eight heads. `SPLITS` blocks share the keys of a sequence. Each block leaves its part in scratch
-//! memory, and the block that arrives last joins the parts, so one launch suffices.
+//! group, so eight columns serve up to eight heads. Several blocks share the keys of a sequence. Each leaves its part in scratch memory,
+//! and the block that arrives last joins the parts, so one launch suffices.
 
 use std::math::LOG2E;
-
-/// Returns the number of splits of each of `units` groups of heads on a device that runs `room` blocks at a time, at most `most`:
-/// as many as run at once, or two to three waves of blocks, if the groups alone are more than run at once.
-fn splits_of(units: i64, room: i64, most: i64) -> i64 {
-    let crowded = min(1, units / (room + 1));
-    clamp(room / units + crowded * (3 * room / units), 1, most)
-}
 
 /// Returns the first block of `BN` keys that split `z` reads of a sequence of `n` keys, the end of all blocks, and the number of splits
 /// that read any. Split `z` reads every block whose number, counted from the first one that the token sees, is `z` modulo the number of
@@ -81,7 +74,7 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
 
 /// Stores the output of a sequence's heads, if one split has read all of its keys. Else leaves the part of split `z` in `part`, and
 /// the logarithm in base 2 of its denominator in `lse`; the last of the `active` splits that comes here joins the parts.
-fn leave<T: type = f16>(
+fn leave<JOIN = 8, T: type = f16>(
     acc: register f32[D, R],
     top: register f32[1, R],
     total: register f32[1, R],
@@ -111,9 +104,9 @@ fn leave<T: type = f16>(
                 fill(sums, 0.0);
                 fill(weight, 0.0);
                 fill(best, -1.0e30);
-                for c in 0..cdiv(active, 8) {
-                    let l = load(tile(lse[..active], [8, R], pad: -inf)[.., .., c, 0]);
-                    let y = load(tile(part[..active], [8, R, D])[.., .., .., c, 0, 0]);
+                for c in 0..cdiv(active, JOIN) {
+                    let l = load(tile(lse[..active], [JOIN, R], pad: -inf)[.., .., c, 0]);
+                    let y = load(tile(part[..active], [JOIN, R, D])[.., .., .., c, 0, 0]);
                     let higher = max(best, max(l, axis: 0));
                     let w = exp2(l - higher);
                     let fade = exp2(best - higher);
@@ -133,9 +126,21 @@ fn leave<T: type = f16>(
 ///
 /// With `WINDOW` the token sees the last `WINDOW` keys, and no others are read.
 ///
-/// `part` and `lse` are scratch memory of `splits` parts, at least `SPLITS`; `done` is 0 before the launch and 0 again after it.
-/// `R` is at least the number of heads that share their keys.
-kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, WINDOW = 0, T: type = f16>(
+/// `part` and `lse` are scratch memory for `splits` parts of each sequence, and `done` is 0 before the launch and 0 again after it.
+/// The launch takes as many splits as the device runs at once, two or more, but at most `splits`: 64 suffice for an H200 unless a
+/// single pair of a sequence and a head of keys has to fill it, and 1 keeps the keys of a sequence in one block.
+///
+/// `R` is at least the number of heads that share their keys; a launch that does not give it takes the least of 8, 16, 32 and 64.
+#[family(attention_decode, attention_decode<R = 16>, attention_decode<R = 32>, attention_decode<R = 64>)]
+kernel attention_decode<
+    D = 128,
+    R = 8,
+    BN = 64,
+    STAGES = 384 / D,
+    JOIN = if R * D > 8192 { 1 } else { 8192 / (R * D) },
+    WINDOW = 0,
+    T: type = f16,
+>(
     q: T[b, h, D],
     k: T[b, hk, t, D],
     v: T[b, hk, t, D],
@@ -185,7 +190,7 @@ kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, WINDOW = 0, T: type
                 n,
                 scale,
             );
-            leave<T = T>(
+            leave<JOIN = JOIN, T = T>(
                 acc,
                 top,
                 total,
@@ -203,13 +208,20 @@ kernel attention_decode<D = 128, R = 8, BN = 64, STAGES = 3, WINDOW = 0, T: type
 /// `attention_decode` of keys and values in pages, `k`, `v: [pages, P, kv_heads, D]`: position `i` of a sequence lies in its page
 /// `table[batch, i / P]`, at `i % P`.
 ///
-/// A block of keys is several whole pages or a part of one.
+/// A block of keys is several whole pages or a part of one. A table may hold anything behind the last page of a sequence.
+#[family(
+    attention_decode_paged,
+    attention_decode_paged<R = 16>,
+    attention_decode_paged<R = 32>,
+    attention_decode_paged<R = 64>,
+)]
 kernel attention_decode_paged<
     D = 128,
     R = 8,
     P = 16,
     BN = 64,
-    STAGES = 3,
+    STAGES = 384 / D,
+    JOIN = if R * D > 8192 { 1 } else { 8192 / (R * D) },
     WINDOW = 0,
     ROWS = if P < BN { P } else { BN },
     T: type = f16,
@@ -283,7 +295,7 @@ kernel attention_decode_paged<
                 n,
                 scale,
             );
-            leave<T = T>(
+            leave<JOIN = JOIN, T = T>(
                 acc,
                 top,
                 total,
@@ -303,6 +315,9 @@ test "one token of each sequence" for (h, hk, d, splits, T, window, lengths) in 
     (8, 1, 64, 1, f16, 0, [64, 0, 1]),
     (6, 2, 128, 3, bf16, 0, [63, 200, 65]),
     (4, 4, 64, 4, f16, 100, [0, 50, 220]),
+    (5, 1, 128, 8, f16, 0, [220]),
+    (24, 2, 64, 2, bf16, 0, [129]),
+    (2, 1, 256, 2, f16, 0, [90]),
 ] {
     let (b, t) = (len(lengths), 220);
     let q = randn(T, [b, h, d], seed: 1);
@@ -360,7 +375,7 @@ test "pages" for (h, hk, page, splits, T, window, lengths) in [
     let o = empty(T, [b, h, 64]);
     let (part, lse) = (empty(f32, [splits, b, h, 64]), empty(f32, [splits, b, h]));
     let done = zeros(i32, [b, hk]);
-    attention_decode_paged<D = 64, P = page, WINDOW = window, T = T>(
+    attention_decode_paged<D = 64, P = page, WINDOW = window>(
         q,
         k,
         v,
