@@ -136,7 +136,7 @@ kernel attention_decode<
     D = 128,
     R = 8,
     BN = 64,
-    STAGES = 384 / D,
+    STAGES = (110 * 1024 - 2 * R * (D + BN)) / (4 * BN * D),
     JOIN = if R * D > 8192 { 1 } else { 8192 / (R * D) },
     WINDOW = 0,
     T: type = f16,
@@ -220,7 +220,7 @@ kernel attention_decode_paged<
     R = 8,
     P = 16,
     BN = 64,
-    STAGES = 384 / D,
+    STAGES = (110 * 1024 - 2 * R * (D + BN)) / (4 * BN * D),
     JOIN = if R * D > 8192 { 1 } else { 8192 / (R * D) },
     WINDOW = 0,
     ROWS = if P < BN { P } else { BN },
@@ -311,13 +311,13 @@ kernel attention_decode_paged<
 }
 
 /// Lengths of no key, one key, whole blocks and parts of blocks; behind the last key lies NaN, which nobody may see.
-test "one token of each sequence" for (h, hk, d, splits, T, window, lengths) in [
-    (8, 1, 64, 1, f16, 0, [64, 0, 1]),
-    (6, 2, 128, 3, bf16, 0, [63, 200, 65]),
-    (4, 4, 64, 4, f16, 100, [0, 50, 220]),
-    (5, 1, 128, 8, f16, 0, [220]),
-    (24, 2, 64, 2, bf16, 0, [129]),
-    (2, 1, 256, 2, f16, 0, [90]),
+test "one token of each sequence" for (h, hk, d, splits, join, T, window, lengths) in [
+    (8, 1, 64, 1, 8, f16, 0, [64, 0, 1]),
+    (6, 2, 128, 3, 8, bf16, 0, [63, 200, 65]),
+    (4, 4, 64, 4, 8, f16, 100, [0, 50, 220]),
+    (5, 1, 128, 8, 2, f16, 0, [220]),
+    (24, 2, 64, 2, 8, bf16, 0, [129]),
+    (2, 1, 256, 2, 4, f16, 0, [90]),
 ] {
     let (b, t) = (len(lengths), 220);
     let q = randn(T, [b, h, d], seed: 1);
@@ -330,7 +330,17 @@ test "one token of each sequence" for (h, hk, d, splits, T, window, lengths) in 
     let o = empty(T, [b, h, d]);
     let (part, lse) = (empty(f32, [splits, b, h, d]), empty(f32, [splits, b, h]));
     let done = zeros(i32, [b, hk]);
-    attention_decode<D = d, WINDOW = window, T = T>(q, k, v, o, cast(lengths, i32), part, lse, done, 0.1);
+    attention_decode<D = d, JOIN = join, WINDOW = window, T = T>(
+        q,
+        k,
+        v,
+        o,
+        cast(lengths, i32),
+        part,
+        lse,
+        done,
+        0.1,
+    );
     assert(uses("wgmma") == supports("wgmma") && uses("tma.load"));
     assert(spills() == 0 && conflicts() == 0);
     assert_eq(done, zeros(i32, [b, hk]));
