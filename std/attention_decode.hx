@@ -419,3 +419,47 @@ test "pages" for (h, hk, page, splits, T, window, lengths) in [
         }
     }
 }
+
+bench "decoding, heads of 128" for (b, h, hk, t) in [(8, 64, 8, 8192), (64, 32, 8, 4096), (1, 32, 8, 65536)] {
+    let q = randn(bf16, [b, h, 128], seed: 1);
+    let k = randn(bf16, [b, hk, t, 128], seed: 2);
+    let v = randn(bf16, [b, hk, t, 128], seed: 3);
+    let o = empty(bf16, [b, h, 128]);
+    let (part, lse) = (empty(f32, [64, b, h, 128]), empty(f32, [64, b, h]));
+    let (lengths, done) = (full(i32, [b], t), zeros(i32, [b, hk]));
+    measure bytes 2 * 2 * b * hk * t * 128 { attention_decode(q, k, v, o, lengths, part, lse, done, 0.0884) }
+}
+
+bench "decoding from pages, heads of 128" for (b, h, hk, t, page) in [
+    (8, 64, 8, 8192, 16),
+    (8, 64, 8, 8192, 64),
+    (64, 32, 8, 4096, 16),
+    (64, 32, 8, 4096, 64),
+    (1, 32, 8, 65536, 16),
+    (1, 32, 8, 65536, 64),
+] {
+    let pages = b * t / page;
+    let q = randn(bf16, [b, h, 128], seed: 1);
+    let k = randn(bf16, [pages, page, hk, 128], seed: 2);
+    let v = randn(bf16, [pages, page, hk, 128], seed: 3);
+    // Neighbours in a sequence are no neighbours in memory: 7919 is a prime.
+    let table = cast(reshape(arange(i64, [pages]) * 7919 % pages, [b, t / page]), i32);
+    let o = empty(bf16, [b, h, 128]);
+    let (part, lse) = (empty(f32, [64, b, h, 128]), empty(f32, [64, b, h]));
+    let (lengths, done) = (full(i32, [b], t), zeros(i32, [b, hk]));
+    measure bytes 2 * 2 * b * hk * t * 128 {
+        attention_decode_paged<P = page>(q, k, v, table, o, lengths, part, lse, done, 0.0884)
+    }
+}
+
+bench "decoding of 32 sequences of 256 to 8192 keys, 32 over 8 heads of 128" {
+    let q = randn(bf16, [32, 32, 128], seed: 1);
+    let k = randn(bf16, [32, 8, 8192, 128], seed: 2);
+    let v = randn(bf16, [32, 8, 8192, 128], seed: 3);
+    let o = empty(bf16, [32, 32, 128]);
+    let (part, lse) = (empty(f32, [16, 32, 32, 128]), empty(f32, [16, 32, 32]));
+    let (lengths, done) = ((arange(i32, [32]) + 1) * 256, zeros(i32, [32, 8]));
+    measure bytes 2 * 2 * 8 * 256 * 528 * 128 {
+        attention_decode(q, k, v, o, cast(lengths, i32), part, lse, done, 0.0884)
+    }
+}
