@@ -22,7 +22,7 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
     sq: shared T[R, D],
     sk: shared T[BN, D, STAGES],
     sv: shared mut T[BN, D, STAGES],
-    sp: shared mut T[R, BN],
+    sp: shared mut T[R, BN, 2],
     rings: (pipeline, pipeline, pipeline),
     blocks: (i64, i64, i64),
     n: i64,
@@ -50,13 +50,15 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
         if WINDOW > 0 {
             x = where(key >= cast(n - WINDOW, i32), x, -inf);
         }
-        let higher = max(top, max(x, axis: 0));
+        // All keys of the round share a maximum, because their products are added up by the instruction.
+        let most = max(x, axis: 0);
+        let higher = where(most > top, most, top);
         let p = exp2(x - higher);
         let fade = exp2(top - higher);
         totals = totals * fade + p;
         top = higher;
         acc = acc * fade;
-        copy(cast(p, T), sp.T);
+        copy(cast(p, T), sp[.., .., r % 2].T);
         let i = values.wait();
         if (j + 1) * BN > n {
             // The rows behind the last key may hold anything, and 0 · NaN is NaN.
@@ -64,9 +66,8 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
             copy(where(index(rest, 0) < cast(n - j * BN, i32), rest, 0.0), sv[.., .., i]);
         }
         sync();
-        gemm(acc, sv[.., .., i].T, sp);
+        gemm(acc, sv[.., .., i].T, sp[.., .., r % 2]);
         values.release();
-        sync();
     }
     queries.release();
     (top, sum(totals, axis: 0))
@@ -80,7 +81,7 @@ fn leave<JOIN = 8, T: type = f16>(
     total: register f32[1, R],
     o: global mut T[heads, D],
     part: global mut f32[splits, heads, D],
-    lse: global mut f32[splits, heads],
+    lse: global mut f32[heads, splits],
     done: global mut i32[1],
     z: i64,
     active: i64,
@@ -91,7 +92,7 @@ fn leave<JOIN = 8, T: type = f16>(
             copy(cast((acc * norm).T, T), tile(o, [R, D])[.., .., 0, 0]);
         } else {
             copy((acc * norm).T, tile(part[z], [R, D])[.., .., 0, 0]);
-            copy((top + log2(total))[0, ..], tile(lse[z], [R])[.., 0]);
+            copy((top + log2(total)).T, tile(lse, [R, 1])[.., .., 0, z]);
             let one = register_tensor(i32, [1]);
             fill(one, 1);
             let ticket = scalar(atomic_add(done, one, order: "acq_rel"));
@@ -105,7 +106,8 @@ fn leave<JOIN = 8, T: type = f16>(
                 fill(weight, 0.0);
                 fill(best, -1.0e30);
                 for c in 0..cdiv(active, JOIN) {
-                    let l = load(tile(lse[..active], [JOIN, R], pad: -inf)[.., .., c, 0]);
+                    let stored = load(tile(lse, [R, JOIN])[.., .., 0, c]).T;
+                    let l = where(index(stored, 0) < cast(active - c * JOIN, i32), stored, -inf);
                     let y = load(tile(part[..active], [JOIN, R, D])[.., .., .., c, 0, 0]);
                     let higher = max(best, max(l, axis: 0));
                     let w = exp2(l - higher);
@@ -147,7 +149,7 @@ kernel attention_decode<
     o: mut T[b, h, D],
     lengths: i32[b],
     part: mut f32[splits, b, h, D],
-    lse: mut f32[splits, b, h],
+    lse: mut f32[b, h, splits],
     done: mut i32[b, hk],
     scale: f32,
 )
@@ -163,7 +165,7 @@ kernel attention_decode<
     let (first, end, active) = share<BN = BN, WINDOW = WINDOW>(z, grid_dim[0], n);
     let sq = shared_tensor(T, [R, D]);
     let (sk, sv) = (shared_tensor(T, [BN, D, STAGES]), shared_tensor(T, [BN, D, STAGES]));
-    let sp = shared_tensor(T, [R, BN]);
+    let sp = shared_tensor(T, [R, BN, 2]);
     let (queries, keys, values) = (pipeline(1), pipeline(STAGES), pipeline(STAGES));
     warp_groups {
         producer {
@@ -196,7 +198,7 @@ kernel attention_decode<
                 total,
                 o[batch, at..behind],
                 part[.., batch, at..behind],
-                lse[.., batch, at..behind],
+                lse[batch, at..behind],
                 done[batch, head..head + 1],
                 z,
                 active,
@@ -233,7 +235,7 @@ kernel attention_decode_paged<
     o: mut T[b, h, D],
     lengths: i32[b],
     part: mut f32[splits, b, h, D],
-    lse: mut f32[splits, b, h],
+    lse: mut f32[b, h, splits],
     done: mut i32[b, hk],
     scale: f32,
 )
@@ -249,7 +251,7 @@ kernel attention_decode_paged<
     let (first, end, active) = share<BN = BN, WINDOW = WINDOW>(z, grid_dim[0], n);
     let sq = shared_tensor(T, [R, D]);
     let (sk, sv) = (shared_tensor(T, [BN, D, STAGES]), shared_tensor(T, [BN, D, STAGES]));
-    let sp = shared_tensor(T, [R, BN]);
+    let sp = shared_tensor(T, [R, BN, 2]);
     let (queries, keys, values) = (pipeline(1), pipeline(STAGES), pipeline(STAGES));
     warp_groups {
         producer {
@@ -301,7 +303,7 @@ kernel attention_decode_paged<
                 total,
                 o[batch, at..behind],
                 part[.., batch, at..behind],
-                lse[.., batch, at..behind],
+                lse[batch, at..behind],
                 done[batch, head..head + 1],
                 z,
                 active,
@@ -328,7 +330,7 @@ test "one token of each sequence" for (h, hk, d, splits, join, T, window, length
         v[i, .., lengths[i]..] = full(T, [hk, t - lengths[i], d], nan);
     }
     let o = empty(T, [b, h, d]);
-    let (part, lse) = (empty(f32, [splits, b, h, d]), empty(f32, [splits, b, h]));
+    let (part, lse) = (empty(f32, [splits, b, h, d]), empty(f32, [b, h, splits]));
     let done = zeros(i32, [b, hk]);
     attention_decode<D = d, JOIN = join, WINDOW = window, T = T>(
         q,
@@ -383,7 +385,7 @@ test "pages" for (h, hk, page, splits, T, window, lengths) in [
         }
     }
     let o = empty(T, [b, h, 64]);
-    let (part, lse) = (empty(f32, [splits, b, h, 64]), empty(f32, [splits, b, h]));
+    let (part, lse) = (empty(f32, [splits, b, h, 64]), empty(f32, [b, h, splits]));
     let done = zeros(i32, [b, hk]);
     attention_decode_paged<D = 64, P = page, WINDOW = window>(
         q,
@@ -425,7 +427,7 @@ bench "decoding, heads of 128" for (b, h, hk, t) in [(8, 64, 8, 8192), (64, 32, 
     let k = randn(bf16, [b, hk, t, 128], seed: 2);
     let v = randn(bf16, [b, hk, t, 128], seed: 3);
     let o = empty(bf16, [b, h, 128]);
-    let (part, lse) = (empty(f32, [64, b, h, 128]), empty(f32, [64, b, h]));
+    let (part, lse) = (empty(f32, [64, b, h, 128]), empty(f32, [b, h, 64]));
     let (lengths, done) = (full(i32, [b], t), zeros(i32, [b, hk]));
     measure bytes 2 * 2 * b * hk * t * 128 { attention_decode(q, k, v, o, lengths, part, lse, done, 0.0884) }
 }
@@ -445,7 +447,7 @@ bench "decoding from pages, heads of 128" for (b, h, hk, t, page) in [
     // Neighbours in a sequence are no neighbours in memory: 7919 is a prime.
     let table = cast(reshape(arange(i64, [pages]) * 7919 % pages, [b, t / page]), i32);
     let o = empty(bf16, [b, h, 128]);
-    let (part, lse) = (empty(f32, [64, b, h, 128]), empty(f32, [64, b, h]));
+    let (part, lse) = (empty(f32, [64, b, h, 128]), empty(f32, [b, h, 64]));
     let (lengths, done) = (full(i32, [b], t), zeros(i32, [b, hk]));
     measure bytes 2 * 2 * b * hk * t * 128 {
         attention_decode_paged<P = page>(q, k, v, table, o, lengths, part, lse, done, 0.0884)
@@ -457,7 +459,7 @@ bench "decoding of 32 sequences of 256 to 8192 keys, 32 over 8 heads of 128" {
     let k = randn(bf16, [32, 8, 8192, 128], seed: 2);
     let v = randn(bf16, [32, 8, 8192, 128], seed: 3);
     let o = empty(bf16, [32, 32, 128]);
-    let (part, lse) = (empty(f32, [16, 32, 32, 128]), empty(f32, [16, 32, 32]));
+    let (part, lse) = (empty(f32, [16, 32, 32, 128]), empty(f32, [32, 32, 16]));
     let (lengths, done) = ((arange(i32, [32]) + 1) * 256, zeros(i32, [32, 8]));
     measure bytes 2 * 2 * 8 * 256 * 528 * 128 {
         attention_decode(q, k, v, o, cast(lengths, i32), part, lse, done, 0.0884)
