@@ -31,6 +31,7 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
     let (queries, keys, values) = rings;
     let (first, end, step) = blocks;
     let x = register_tensor(f32, [BN, R]);
+    let tops = shared_tensor(f32, [BN / 16, R, 2]);
     // Each thread adds up the exponentials that it holds, and the threads meet once, behind the loop.
     let totals = register_tensor(f32, [BN, R]);
     let top = register_tensor(f32, [1, R]);
@@ -50,9 +51,14 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
         if WINDOW > 0 {
             x = where(key >= cast(n - WINDOW, i32), x, -inf);
         }
-        // All keys of the round share a maximum, because their products are added up by the instruction.
-        let most = max(x, axis: 0);
-        let higher = where(most > top, most, top);
+        // All keys of the round share a maximum, because one instruction adds up their products. A warp holds 16 keys.
+        copy(max(reshape(x, [BN / 16, 16, R]), axis: 1)[.., 0, ..], tops[.., .., r % 2]);
+        sync();
+        let higher = top;
+        #[unroll]
+        for w in 0..BN / 16 {
+            higher = max(higher, load(tops[w..w + 1, .., r % 2]));
+        }
         let p = exp2(x - higher);
         let fade = exp2(top - higher);
         totals = totals * fade + p;
@@ -138,7 +144,7 @@ kernel attention_decode<
     D = 128,
     R = 8,
     BN = 64,
-    STAGES = (110 * 1024 - 2 * R * (D + BN)) / (4 * BN * D),
+    STAGES = (108 * 1024 - 2 * R * (D + 2 * BN)) / (4 * BN * D),
     JOIN = if R * D > 8192 { 1 } else { 8192 / (R * D) },
     WINDOW = 0,
     T: type = f16,
@@ -222,7 +228,7 @@ kernel attention_decode_paged<
     R = 8,
     P = 16,
     BN = 64,
-    STAGES = (110 * 1024 - 2 * R * (D + BN)) / (4 * BN * D),
+    STAGES = (108 * 1024 - 2 * R * (D + 2 * BN)) / (4 * BN * D),
     JOIN = if R * D > 8192 { 1 } else { 8192 / (R * D) },
     WINDOW = 0,
     ROWS = if P < BN { P } else { BN },
