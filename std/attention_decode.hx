@@ -15,8 +15,43 @@ fn share<BN = 64, WINDOW = 0>(z: i64, splits: i64, n: i64) -> (i64, i64, i64) {
     (begin + z, end, min(splits, max(1, end - begin)))
 }
 
-/// The body of the role that computes: reads the blocks of keys from `first` to before `end` out of the rings. Returns the unnormalized
-/// output in `acc`, the maximum of each head's scores in base 2, and the sum of its exponentials.
+/// Makes probabilities of the scores `x` of block `j` of keys, and puts them into `sp`. `top` becomes the maximum of all scores so far, in
+/// base 2. Returns the factor by which everything that refers to the former maximum shrinks.
+///
+/// All keys of the block share a maximum, because one instruction adds up their products. A warp holds the scores of 16 keys.
+fn weigh<BN = 64, WINDOW = 0, T: type = f16>(
+    x: register f32[BN, R],
+    totals: register mut f32[BN, R],
+    top: register mut f32[1, R],
+    tops: shared mut f32[W, R],
+    sp: shared mut T[R, BN],
+    j: i64,
+    n: i64,
+    factor: f32,
+) -> f32[1, R] {
+    let key = index(x, 0) + cast(j * BN, i32);
+    let scores = where(key < cast(n, i32), x * factor, -inf);
+    if WINDOW > 0 {
+        scores = where(key >= cast(n - WINDOW, i32), scores, -inf);
+    }
+    copy(max(reshape(scores, [BN / 16, 16, R]), axis: 1)[.., 0, ..], tops);
+    sync();
+    let higher = top;
+    #[unroll]
+    for w in 0..BN / 16 {
+        higher = max(higher, load(tops[w..w + 1, ..]));
+    }
+    let p = exp2(scores - higher);
+    let fade = exp2(top - higher);
+    // Each thread adds up the exponentials that it holds, and the threads meet once, behind all blocks.
+    totals = totals * fade + p;
+    top = higher;
+    copy(cast(p, T), sp.T);
+    fade
+}
+
+/// The body of the role that computes: reads every `step`-th block of keys from `first` to before `end` out of the rings. Returns the
+/// unnormalized output in `acc`, the maximum of each head's scores in base 2, and the sum of its exponentials.
 fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
     acc: register mut f32[D, R],
     sq: shared T[R, D],
@@ -30,12 +65,9 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
 ) -> (f32[1, R], f32[1, R]) {
     let (queries, keys, values) = rings;
     let (first, end, step) = blocks;
-    let x = register_tensor(f32, [BN, R]);
-    let tops = shared_tensor(f32, [BN / 16, R, 2]);
-    // Each thread adds up the exponentials that it holds, and the threads meet once, behind the loop.
-    let totals = register_tensor(f32, [BN, R]);
+    let (x, totals) = (register_tensor(f32, [BN, R]), register_tensor(f32, [BN, R]));
     let top = register_tensor(f32, [1, R]);
-    let factor = scale * LOG2E;
+    let tops = shared_tensor(f32, [BN / 16, R, 2]);
     fill(acc, 0.0);
     fill(top, -1.0e30);
     fill(totals, 0.0);
@@ -46,25 +78,17 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
         fill(x, 0.0);
         gemm(x, sk[.., .., i], sq);
         keys.release();
-        let key = index(x, 0) + cast(j * BN, i32);
-        x = where(key < cast(n, i32), x * factor, -inf);
-        if WINDOW > 0 {
-            x = where(key >= cast(n - WINDOW, i32), x, -inf);
-        }
-        // All keys of the round share a maximum, because one instruction adds up their products. A warp holds 16 keys.
-        copy(max(reshape(x, [BN / 16, 16, R]), axis: 1)[.., 0, ..], tops[.., .., r % 2]);
-        sync();
-        let higher = top;
-        #[unroll]
-        for w in 0..BN / 16 {
-            higher = max(higher, load(tops[w..w + 1, .., r % 2]));
-        }
-        let p = exp2(x - higher);
-        let fade = exp2(top - higher);
-        totals = totals * fade + p;
-        top = higher;
-        acc = acc * fade;
-        copy(cast(p, T), sp[.., .., r % 2].T);
+        acc = acc
+            * weigh<BN = BN, WINDOW = WINDOW, T = T>(
+                x,
+                totals,
+                top,
+                tops[.., .., r % 2],
+                sp[.., .., r % 2],
+                j,
+                n,
+                scale * LOG2E,
+            );
         let i = values.wait();
         if (j + 1) * BN > n {
             // The rows behind the last key may hold anything, and 0 · NaN is NaN.
