@@ -31,8 +31,9 @@ fn attend_narrow<BN = 64, WINDOW = 0, T: type = f16, K: type = f8e4m3>(
     for r in 0..cdiv(end - first, step) {
         let j = first + r * step;
         let i = keys.wait();
-        copy(cast(load(sk[.., .., i]), T), wide_k);
+        let wide = cast(load(sk[.., .., i]), T);
         keys.release();
+        copy(wide, wide_k);
         sync();
         fill(x, 0.0);
         gemm(x, wide_k, sq);
@@ -70,8 +71,8 @@ kernel attention_decode_fp8<
     R = 8,
     BN = 64,
     STAGES = if D > 64 { 2 } else { 4 },
-    BLOCKS = if D > 128 { 1 } else { 3 },
-    JOIN = if R * D > 8192 { 1 } else { 8192 / (R * D) },
+    BLOCKS = if D > 128 { 1 } else if R > 16 { 2 } else { 3 },
+    JOIN = if R * D > 4096 { 1 } else { 4096 / (R * D) },
     WINDOW = 0,
     T: type = f16,
     K: type = f8e4m3,
