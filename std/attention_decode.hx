@@ -278,6 +278,7 @@ kernel attention_decode_paged<
     let group = h / max(hk, 1);
     let (at, behind) = (head * group, (head + 1) * group);
     let n = min(width * P, max(0, cast(lengths[batch], i64)));
+    let begin = if WINDOW > 0 { n - WINDOW } else { 0 };
     let (first, end, active) = share<BN = BN, WINDOW = WINDOW>(z, grid_dim[0], n);
     let sq = shared_tensor(T, [R, D]);
     let (sk, sv) = (shared_tensor(T, [BN, D, STAGES]), shared_tensor(T, [BN, D, STAGES]));
@@ -295,11 +296,8 @@ kernel attention_decode_paged<
                 for c in 0..BN / ROWS {
                     let position = j * BN + c * ROWS;
                     // A box behind all pages reads nothing, and fills its rows with zeros.
-                    let page = if position < n {
-                        cast(table[batch, position / P] else 0, i64)
-                    } else {
-                        pages
-                    };
+                    let seen = position < n && position + ROWS > begin;
+                    let page = if seen { cast(table[batch, position / P] else 0, i64) } else { pages };
                     let rows = c * ROWS..(c + 1) * ROWS;
                     copy_async(
                         tile(k[page, .., head], [ROWS, D])[.., .., position % P / ROWS, 0],
@@ -391,12 +389,13 @@ test "one token of each sequence" for (h, hk, d, splits, join, T, window, length
     }
 }
 
-/// Pages that are a part of a block, a block, and two blocks. No table names page 0, which holds NaN, as the rest of the last page does.
+/// Pages that are a part of a block, a block, and two blocks. Page 0 holds NaN, as the rest of the last page does, and nobody sees it.
 test "pages" for (h, hk, page, splits, T, window, lengths) in [
     (8, 1, 16, 1, f16, 0, [16, 0, 1]),
     (6, 2, 16, 3, bf16, 0, [15, 17, 170]),
     (2, 2, 64, 2, f16, 0, [64, 65, 63]),
     (2, 1, 128, 2, f16, 70, [129, 256, 60]),
+    (2, 1, 16, 2, f16, 30, [129, 63, 20]),
 ] {
     let (b, width) = (len(lengths), cdiv(max(cast(lengths, i64)), page));
     let pages = b * width + 2;
@@ -408,7 +407,9 @@ test "pages" for (h, hk, page, splits, T, window, lengths) in [
     let table = zeros(i32, [b, width]);
     for i in 0..b {
         for j in 0..cdiv(lengths[i], page) {
-            table[i, j] = pages - 1 - (j * b + i);
+            // A cache may have given away pages before the window.
+            let gone = window > 0 && (j + 1) * page <= lengths[i] - window;
+            table[i, j] = if gone { 0 } else { pages - 1 - (j * b + i) };
             let past = min(page, lengths[i] - j * page);
             k[pages - 1 - (j * b + i), past..] = full(T, [page - past, hk, 64], nan);
             v[pages - 1 - (j * b + i), past..] = full(T, [page - past, hk, 64], nan);
