@@ -62,13 +62,24 @@ fn of_matrix(row: &CopyRow, bits: u32, shape: [i64; 2], warps: i64) -> Vec<Threa
 /// Reports whether a tensor is stored to a shared tensor, as it is or after `reshape`.
 fn is_stored(ops: &[(&Op, f64)], program: &TileProgram, tensor: TensorId) -> bool {
     let dtype = |tensor| program.tensor(tensor).dtype;
-    let is_copied = |op: &Op| matches!(&op.kind, OpKind::Copy { src, dst } if is(src, tensor) && dst.base.shared().is_some());
-    let reshaped = |op: &Op| match op.kind {
-        OpKind::Cast { dst, src } if src == tensor && dtype(dst) == dtype(tensor) => Some(dst),
-        _ => None,
-    };
-    let is_reshaped = |op: &Op| reshaped(op).is_some_and(|dst| is_stored(ops, program, dst));
-    ops.iter().any(|(op, _)| is_copied(op) || is_reshaped(op))
+    // Loops may move a tensor back to one of the names that it had.
+    let (mut names, mut next) = (vec![tensor], 0);
+    while let Some(&name) = names.get(next) {
+        for (op, _) in ops {
+            if let OpKind::Cast { dst, src } = op.kind
+                && src == name
+                && dtype(dst) == dtype(name)
+                && !names.contains(&dst)
+            {
+                names.push(dst);
+            }
+        }
+        next += 1;
+    }
+    ops.iter().any(|(op, _)| {
+        matches!(&op.kind, OpKind::Copy { src, dst }
+            if dst.base.shared().is_some() && src.register().is_some_and(|src| names.contains(&src)))
+    })
 }
 
 fn is(view: &View, tensor: TensorId) -> bool {
