@@ -57,8 +57,18 @@ impl Lowering<'_> {
         if from.bits() < to.bits() && extent % parts != 0 {
             return self.uneven(call, at, &shape, widths);
         }
-        let tensor = self.materialize(at, lazy, None);
-        let (src, _) = self.settled(at, &tensor, None)?;
+        let src = match lazy.inputs[..] {
+            [input]
+                if matches!(lazy.value, Scalar::Input { .. }) && self.output.tensor(input).shape == shape =>
+            {
+                input
+            }
+            _ => {
+                let src = self.output.next_tensor();
+                self.materialize(at, lazy, None);
+                src
+            }
+        };
         let hint = call.hint.unwrap_or("bits");
         Ok(Value::Tensor(match from.bits() > to.bits() {
             true => self.narrower(call.id, src, widths, hint),
