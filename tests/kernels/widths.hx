@@ -21,7 +21,11 @@ kernel wider<BM = 8, BN = 64, R = 2, S: type = f16, D: type = u32>(x: S[m, p], y
 }
 
 /// The bits of rows: the parts of an element lie along the first axis.
-kernel of_rows<BM = 8, BN = 32, R = 4, S: type = u32, D: type = u8>(x: S[m, n], y: mut D[q, n], z: mut S[m, n])
+kernel of_rows<BM = 8, BN = 32, R = 4, S: type = u32, D: type = u8>(
+    x: S[m, n],
+    y: mut D[q, n],
+    z: mut S[m, n],
+)
     where q == m * R, n % 16 == 0
     grid [cdiv(m, BM), cdiv(n, BN)]
     threads 32
@@ -76,7 +80,13 @@ test "as memory has them" for (S, D, R) in [
     }
 }
 
-test "along the first axis" for (S, D, R) in [(u32, u8, 4), (i32, f16, 2), (u16, i8, 2), (u8, u4, 2), (f64, f32, 2)] {
+test "along the first axis" for (S, D, R) in [
+    (u32, u8, 4),
+    (i32, f16, 2),
+    (u16, i8, 2),
+    (u8, u4, 2),
+    (f64, f32, 2),
+] {
     for (m, n) in [(8, 32), (11, 48)] {
         let words = cast(uniform(i32, [m, n, 8], low: 0, high: 256), u8);
         let x = bitcast(words, S)[.., .., 0];
@@ -85,4 +95,22 @@ test "along the first axis" for (S, D, R) in [(u32, u8, 4), (i32, f16, 2), (u16,
         assert_eq(bitcast(y, u8), bitcast(bitcast(x, D, axis: 0), u8));
         assert_eq(bitcast(z, u8), bitcast(x, u8));
     }
+}
+
+/// The same width of less than a byte.
+kernel of_one_width<S: type = i4, D: type = f4e2m1>(x: S[64], y: mut D[64], z: mut S[64])
+    grid [1]
+    threads 32
+{
+    let bits = bitcast(load(x), D);
+    copy(bits, y);
+    copy(bitcast(bits, S), z);
+}
+
+test "four bits" for (S, D) in [(i4, f4e2m1), (u4, f4e2m1), (u4, i4), (i2, u2)] {
+    let x = cast(arange(i32, [64]) - 32, S);
+    let (y, z) = (empty(D, [64]), empty(S, [64]));
+    of_one_width<S = S, D = D>(x, y, z);
+    assert_eq(bitcast(y, u8), bitcast(x, u8));
+    assert_eq(z, x);
 }
