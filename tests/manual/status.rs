@@ -59,6 +59,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "copy(r, sh);\nsync();\nlet t = load(reshape(sh, [4, 16, 64]));\nr = cast(cast(r, f32) + cast(reshape(t, [64, 64]), f32), f16);",
             ),
             ("`concat`, `split`", "let (p, q) = split(r, 2, axis: 1);\nr = concat(q, p, axis: 1);"),
+            (
+                "`bitcast` to another width",
+                "r = bitcast(bitcast(r, u32) ^ 1, f16);\nr = bitcast(bitcast(r, u4, axis: 0), f16, axis: 0);",
+            ),
             ("assignment of tiles to parts of register tensors", "r[.., ..32] = r[.., 32..];"),
             ("`load`", "let t = load(gx);\ncopy(t, gy);"),
         ],

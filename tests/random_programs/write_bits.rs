@@ -28,6 +28,11 @@ impl Writer<'_> {
                 format!("{function}({x}, {y})")
             }
             (Bit::Not, [x]) => format!("(~{x})"),
+            (Bit::Same, [x]) if self.takes_parts(x) => {
+                let part = if x.len() % 2 == 0 { DType::U8 } else { DType::U4 };
+                self.draws.insert(format!("bitcast of {own} by way of {part}"));
+                format!("bitcast(bitcast({x}, {part}), {dtype})")
+            }
             (Bit::Same, [x]) => format!("bitcast({x}, {dtype})"),
             (Bit::Ones | Bit::Zeros | Bit::Upper, all) => format!("{}({})", name(*op), all.join(", ")),
             (_, all) => format!("({})", all.join(&format!(" {} ", name(*op)))),
@@ -37,6 +42,11 @@ impl Writer<'_> {
     /// Reports whether an operation on tiles is written as a call of a function that is PTX: one of three is, by the length of its operands.
     fn takes_ptx(&self, dtype: DType, x: &str, y: &str) -> bool {
         !self.in_number && matches!(dtype, DType::I32 | DType::U32) && (x.len() + y.len()).is_multiple_of(3)
+    }
+
+    /// Reports whether the bits of a tile are cast by way of narrower elements: those of one in three are, by the length of the operand.
+    fn takes_parts(&self, x: &str) -> bool {
+        !self.in_number && x.len().is_multiple_of(3)
     }
 
     /// Returns the name of a function that is PTX, and writes it if the program does not have it yet.

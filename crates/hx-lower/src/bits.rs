@@ -10,6 +10,7 @@ use hx_index::{BitOp, Expr};
 use hx_tile::Scalar;
 
 use crate::bit_operator::elementwise;
+use crate::builtin_call::BuiltinCall;
 use crate::elementwise::{condition, dtype_of, is_elementwise};
 use crate::error::Lower;
 use crate::lowering::Lowering;
@@ -78,8 +79,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Evaluates `bitcast(t, T)`: the bits of each element, or of a number, as one of another type of the same width.
-    pub(crate) fn bitcast(&mut self, id: ExprId, t: ExprId, dtype: ExprId) -> Lower<Value> {
+    /// Evaluates `bitcast(t, T, axis: k)`: the bits of each element, or of a number, as one of another type of the same width, or
+    /// those of a tensor as elements of another width along an axis.
+    pub(crate) fn bitcast(&mut self, call: &BuiltinCall<'_, '_>, t: ExprId, dtype: ExprId) -> Lower<Value> {
         let value = self.eval(t)?;
         let to = self.dtype(dtype)?;
         let value = match value {
@@ -95,22 +97,33 @@ impl Lowering<'_> {
                 return self.fail(&codes::TYPE_MISMATCH, t, message);
             }
         };
-        let whole_bytes = |dtype: DType| dtype != DType::Bool && dtype.bits() >= 8;
-        if from.bits() != to.bits() || !whole_bytes(from) || !whole_bytes(to) {
-            let message = format!(
-                "found elements of {} bits as `{to}` of {} bits, expected two types of one width, of at least 8 bits",
-                from.bits(),
-                to.bits()
-            );
-            let error = self.error(&codes::DTYPE_MISMATCH, id, message).label(format!("from `{from}`"));
-            let error = error.help(format!("`cast(…, {to})` converts the values"));
-            return Err(self.report(error));
+        if [from, to].contains(&DType::Bool) {
+            let message =
+                format!("found elements of `{from}` as `{to}`, expected no `bool`, whose bits are 0 or 1");
+            let error = self.error(&codes::DTYPE_MISMATCH, call.id, message).label(format!("from `{from}`"));
+            return Err(self.report(error.help(format!("`cast(…, {to})` converts the values"))));
         }
         debug_assert!(is_elementwise(&value), "other values have been refused");
-        Ok(match value {
-            Value::Lazy(lazy) => Value::Lazy(Lazy { value: lazy.value.bitcast(to), ..lazy }),
-            Value::Scalar(scalar) => Value::Scalar(scalar.bitcast(to)),
-            other => other,
-        })
+        match value {
+            Value::Lazy(lazy) if from.bits() != to.bits() => self.bitcast_widths(call, (t, lazy), to),
+            Value::Lazy(lazy) => {
+                // The axis names no mode that changes, and is checked all the same.
+                call.slot(2).map(|axis| self.axis(axis, lazy.shape.len())).transpose()?;
+                Ok(Value::Lazy(Lazy { value: lazy.value.bitcast(to), ..lazy }))
+            }
+            Value::Scalar(scalar) if from.bits() == to.bits() => Ok(Value::Scalar(scalar.bitcast(to))),
+            _ => {
+                let message = format!(
+                    "found a number of {} bits as `{to}` of {} bits, expected one width",
+                    from.bits(),
+                    to.bits()
+                );
+                let error =
+                    self.error(&codes::DTYPE_MISMATCH, call.id, message).label(format!("from `{from}`"));
+                Err(self.report(error.help(format!(
+                    "`cast(…, {to})` converts the value; the elements of a tensor change their width along an axis"
+                ))))
+            }
+        }
     }
 }

@@ -163,7 +163,7 @@ impl<'db> Lowering<'db> {
             }
             CommonFn::Bitcast => {
                 let [t, dtype] = self.first(call)?;
-                self.bitcast(id, t, dtype)
+                self.bitcast(call, t, dtype)
             }
             CommonFn::Mulhi => self.of_operands::<2>(id, Operator::Mulhi, call),
             CommonFn::Pow => self.of_operands::<2>(id, Operator::Pow, call),

@@ -81,6 +81,7 @@ mod view;
 mod view_call;
 mod volatile;
 mod whole;
+mod widths;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet};

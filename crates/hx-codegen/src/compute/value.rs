@@ -79,10 +79,11 @@ pub(super) fn bitcast(from: DType, to: DType, value: &Value) -> Value {
     }
 }
 
-/// Returns the unsigned type of the same width for an integer of 8 or 16 bits, the widths that floats of few bits have. Other
+/// Returns the unsigned type of the same width for an integer of 4, 8 or 16 bits, the widths that floats of few bits have. Other
 /// types stay as they are.
 fn unsigned(dtype: DType) -> DType {
     match dtype {
+        DType::I4 => DType::U4,
         DType::I8 => DType::U8,
         DType::I16 => DType::U16,
         other => other,

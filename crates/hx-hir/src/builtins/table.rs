@@ -167,8 +167,8 @@ super::families! {
             "Elementwise conversion, rounding to nearest into floats and toward zero into integers.", method;
         Where: "where", [required("c"), required("x"), required("y")],
             "Element by element: `x` where `c` holds, else `y`.";
-        Bitcast: "bitcast", [required("t"), required("dtype")],
-            "The bits of each element as an element of another type of the same width.", method;
+        Bitcast: "bitcast", [required("t"), required("dtype"), named("axis")],
+            "The bits of each element as elements of another type; those of another width lie along `axis:`, the last one by default.", method;
         Pow: "pow", BINARY, "`a` to the power of `b`.", method;
         Atan2: "atan2", [required("y"), required("x")], "The angle of the point `(x, y)`, from -π to π.";
         Fmod: "fmod", BINARY, "The remainder of `a / b`, with the sign of `a`; `a % b` has that of `b`.";

@@ -208,10 +208,7 @@ impl Infer<'_> {
                 let [t, dtype] = first(given)?;
                 self.cast(t, dtype)
             }
-            CommonFn::Bitcast => {
-                let [t, dtype] = first(given)?;
-                self.cast(t, dtype)
-            }
+            CommonFn::Bitcast => self.bitcast(given)?,
             CommonFn::Pow | CommonFn::Mulhi | CommonFn::Atan2 | CommonFn::Fmod | CommonFn::Copysign => {
                 let [a, b] = first(given)?;
                 self.join(id, a, b)
@@ -365,7 +362,7 @@ impl Infer<'_> {
         }
     }
 
-    fn cast(&mut self, (at, t): TypedArg, (dtype_at, dtype): TypedArg) -> Ty {
+    pub(super) fn cast(&mut self, (at, t): TypedArg, (dtype_at, dtype): TypedArg) -> Ty {
         let elem = self.want_dtype(dtype_at, &dtype);
         match (t, elem) {
             (_, None) => Ty::Error,

@@ -5,7 +5,7 @@ use hx_index::Expr as Value;
 use super::builtin::first;
 use super::call::TypedArg;
 use super::{Infer, TypeProblem};
-use crate::{ArgProblem, ExprId, KernelFn, MemorySpace, TensorTy, Ty};
+use crate::{ArgProblem, Elem, ExprId, KernelFn, MemorySpace, TensorTy, Ty};
 
 impl Infer<'_> {
     /// Infers the type of `concat(a, b, …, axis: k)`. The lowering, which knows the extents, checks them. `None` without
@@ -85,6 +85,34 @@ impl Infer<'_> {
             Ok(flipped) => Ty::Tensor(TensorTy { mutable: true, param: None, ..flipped }),
             Err(quiet) => quiet,
         })
+    }
+
+    /// Infers the type of `bitcast(t, T, axis: k)`. Elements of another width lie along the axis, by default the last one. The
+    /// lowering, which knows the extents, checks them. `None` if an argument is missing.
+    pub(super) fn bitcast(&mut self, given: &[Option<TypedArg>]) -> Option<Ty> {
+        let [t, dtype] = first(given)?;
+        let from = if let Ty::Tensor(t) = &t.1 { Some(t.elem.clone()) } else { None };
+        let axis = given.get(2).and_then(Option::as_ref).map(|axis| self.constant_axis(axis));
+        let mut cast = self.cast(t, dtype);
+        let (Some(from), Ty::Tensor(t)) = (from, &mut cast) else { return Some(cast) };
+        let (Elem::Known(from), Elem::Known(to)) = (from, &t.elem) else {
+            t.shape.iter_mut().for_each(|extent| *extent = None);
+            return Some(cast);
+        };
+        let (from, to) = (i64::from(from.bits()), i64::from(to.bits()));
+        let at = axis.unwrap_or(t.shape.len().checked_sub(1));
+        match at.and_then(|at| t.shape.get_mut(at)) {
+            _ if from == to => {}
+            Some(extent) if from > to => {
+                *extent = extent.take().map(|extent| extent * Value::constant(from / to));
+            }
+            Some(extent) => {
+                let (narrow, parts) = (extent.take().and_then(|extent| extent.as_const()), to / from);
+                *extent = narrow.filter(|n| n % parts == 0).map(|n| Value::constant(n / parts));
+            }
+            None => t.shape.iter_mut().for_each(|extent| *extent = None),
+        }
+        Some(cast)
     }
 
     fn constant_axis(&mut self, (at, axis): &TypedArg) -> Option<usize> {

@@ -6,6 +6,7 @@ use crate::Tensor;
 use crate::bits::needs_integers;
 use crate::dense::{Dense, Numbers, broadcast_shape, show_shape};
 use crate::error::{HostError, HostResult};
+use crate::reduce::axis_of;
 use crate::stretch::{map, zip};
 use crate::tensor::HostTensor;
 use crate::value::Value;
@@ -83,22 +84,64 @@ pub(super) fn not(x: &Value) -> HostResult<Value> {
     Ok(Value::from_dense(Dense { shape: dense.shape, data }))
 }
 
-/// Evaluates `bitcast(x, T)`: the bits of each element as an element of another type of the same width.
+/// Evaluates `bitcast(x, T, axis: k)`: the bits of each element as an element of another type of the same width, or those of
+/// neighbours along the axis as elements of another width, lowest bits first. The axis is the last one by default.
 ///
 /// # Errors
-/// If `x` is no tensor, the widths differ, or a type is `bool` or has fewer than 8 bits.
-pub(super) fn bitcast(x: &Value, dtype: DType) -> HostResult<Value> {
+/// If `x` is no tensor, a type is `bool`, or the elements along the axis are no whole ones of the other type.
+pub(super) fn bitcast(x: &Value, dtype: DType, axis: Option<i64>) -> HostResult<Value> {
     let tensor = match x {
         Value::Tensor(t) => t.clone(),
         other => return Err(HostError::ty(format!("`bitcast` is not defined on {}", other.kind()))),
     };
     let from = tensor.dtype();
-    if from.bits() != dtype.bits() || [from, dtype].iter().any(|d| *d == DType::Bool || d.bits() < 8) {
-        let message = format!("`{from}` has {} bits, and `{dtype}` {}", from.bits(), dtype.bits());
-        let help =
-            format!("`bitcast` needs one width, of at least 8 bits; `cast(…, {dtype})` converts the values");
-        return Err(HostError::ty(message).help(help));
+    if [from, dtype].contains(&DType::Bool) {
+        let message = format!("`bitcast` from `{from}` to `{dtype}`: the bits of `bool` are 0 or 1");
+        return Err(HostError::ty(message).help(format!("`cast(…, {dtype})` converts the values")));
     }
-    let cast = HostTensor::of_bits(dtype, tensor.shape(), &tensor.bits());
-    Ok(Value::Tensor(Tensor::from_host(cast)))
+    let mut shape = tensor.shape().to_vec();
+    let axis = axis.map(|axis| axis_of(axis, shape.len())).transpose()?;
+    let cast = |shape: &[usize], bits: &[u64]| {
+        Ok(Value::Tensor(Tensor::from_host(HostTensor::of_bits(dtype, shape, bits))))
+    };
+    if from.bits() == dtype.bits() {
+        return cast(&shape, &tensor.bits());
+    }
+    let Some(axis) = axis.or(shape.len().checked_sub(1)) else {
+        let message = format!("`bitcast` from `{from}` to `{dtype}` needs an axis, and the tensor has none");
+        return Err(HostError::shape(message));
+    };
+    let inner: usize = shape[axis + 1..].iter().product();
+    let bits = tensor.bits();
+    if from.bits() > dtype.bits() {
+        let parts = (from.bits() / dtype.bits()) as usize;
+        shape[axis] *= parts;
+        return cast(&shape, &cut(&bits, inner, parts, dtype));
+    }
+    let parts = (dtype.bits() / from.bits()) as usize;
+    if shape[axis] % parts != 0 {
+        let message = format!(
+            "`bitcast` from `{from}` to `{dtype}` needs a multiple of {parts} elements along axis {axis}, and found {}",
+            shape[axis]
+        );
+        return Err(HostError::shape(message).help("`axis:` names another axis"));
+    }
+    shape[axis] /= parts;
+    cast(&shape, &join(&bits, inner, parts, from))
+}
+
+/// Cuts each element into `parts` of the type `dtype`, one row of `inner` elements for each.
+fn cut(bits: &[u64], inner: usize, parts: usize, dtype: DType) -> Vec<u64> {
+    let rows = bits.chunks(inner.max(1));
+    let part = |i: usize| move |word: &u64| word >> (i as u32 * dtype.bits()) & dtype.mask();
+    rows.flat_map(|row| (0..parts).flat_map(move |i| row.iter().map(part(i)))).collect()
+}
+
+/// Joins each `parts` rows of `inner` elements of the type `from`.
+fn join(bits: &[u64], inner: usize, parts: usize, from: DType) -> Vec<u64> {
+    let word = |rows: &[u64], j: usize| {
+        (0..parts).fold(0, |word, i| word | rows[i * inner + j] << (i as u32 * from.bits()))
+    };
+    let groups = bits.chunks((inner * parts).max(1));
+    groups.flat_map(|rows| (0..inner).map(move |j| word(rows, j))).collect()
 }

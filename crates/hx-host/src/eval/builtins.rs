@@ -69,7 +69,9 @@ fn common_fn(session: &mut Session<'_>, function: CommonFn, args: &mut Args) -> 
         }
         CommonFn::Bitcast => {
             let x = args.required("t")?;
-            bits::bitcast(&x, args.required("dtype")?.dtype()?)
+            let dtype = args.required("dtype")?.dtype()?;
+            let axis = args.named("axis").map(|axis| axis.int()).transpose()?;
+            bits::bitcast(&x, dtype, axis)
         }
         CommonFn::Mulhi => bits::mulhi(&args.required("a")?, &args.required("b")?),
         CommonFn::Pow => of_two(Binary::Pow, args, ["a", "b"]),

@@ -60,7 +60,7 @@ fn what_bits_do_not_have_says_so() {
             let b = f ^ 2.0;
             let c = v && v;
             let d = popcount(cast(v, u8));
-            let e = bitcast(v, f64);
+            let e = bitcast(s, f64);
             let g = bitcast(1, f32);
             let h = 1 << 63;
             let i = 1.5 | 2.0;",
@@ -89,10 +89,10 @@ fn what_bits_do_not_have_says_so() {
                           let d = popcount(cast(v, u8));
                                   ^^^^^^^^^^^^^^^^^^^^^
               help: it takes integers of 32 or 64 bits: `cast(…, u32)` converts
-            error[HX0204]: found elements of 32 bits as `f64` of 64 bits, expected two types of one width, of at least 8 bits
-                          let e = bitcast(v, f64);
-                                  ^^^^^^^^^^^^^^^ from `u32`
-              help: `cast(…, f64)` converts the values
+            error[HX0204]: found a number of 32 bits as `f64` of 64 bits, expected one width
+                          let e = bitcast(s, f64);
+                                  ^^^^^^^^^^^^^^^ from `i32`
+              help: `cast(…, f64)` converts the value; the elements of a tensor change their width along an axis
             error[HX0203]: expected a tensor or a number of a type, found an integer
                           let g = bitcast(1, f32);
                                           ^
@@ -253,6 +253,123 @@ fn counts_that_move_every_bit_out_are_errors() {
                           m <<= 8;
                                 ^
               help: no bit of the 8 is left: `cast(…, T)` to a wider type first, or write the result
+        "#]],
+    );
+}
+
+#[test]
+fn bits_of_another_width_have_a_mode_for_the_parts_of_a_word() {
+    check(
+        &kernel(
+            "let h = bitcast(v, f16);
+            let w = bitcast(h, i32);
+            let r = bitcast(reshape(v, [4, 16]), u8, axis: 0);
+            let q = bitcast(r, u32, axis: 0);
+            copy(bitcast(w, u32) + reshape(q, [64]), tile(y, [B])[.., b]);",
+        ),
+        expect![[r#"
+            kernel probe threads 32
+              grid [n / 64]
+              param x: u32[n] : [1] align 16
+              param s: i32
+              param y: mut u32[n] : [1] align 16
+              where n % B == 0
+              fact n % 64 == 0
+              register v: u32[64]
+              register words: u32[64, 1]
+              register parts: f16[64, 2]
+              register h: f16[128]
+              register parts_1: f16[64, 2]
+              register part: f16[64, 1]
+              register part_1: f16[64, 1]
+              register words_1: i32[64, 1]
+              register w: i32[64]
+              register reshaped: u32[4, 16]
+              register words_2: u32[4, 1, 16]
+              register parts_2: u8[4, 4, 16]
+              register r: u8[16, 16]
+              register parts_3: u8[4, 4, 16]
+              register spread: u32[4, 4, 16]
+              register part_2: u32[4, 1, 16]
+              register part_3: u32[4, 1, 16]
+              register part_4: u32[4, 1, 16]
+              register part_5: u32[4, 1, 16]
+              register words_3: u32[4, 1, 16]
+              register q: u32[4, 16]
+              register reshaped_1: u32[64]
+              register value: u32[64]
+              #0 copy(x[block_idx.x * 64 + 0..64], v)
+              #1 words = reshape(v, [64, 1])
+              #2 parts = bitcast(cast((words >> (cast(index(1), u32) * 16.0)), u16), f16)
+              #3 h = reshape(parts, [128])
+              #4 parts_1 = reshape(h, [64, 2])
+              #5 part = parts_1[.., 0..1]
+              #6 part_1 = parts_1[.., 1..2]
+              #7 words_1 = bitcast((cast(bitcast(part, u16), u32) | (cast(bitcast(part_1, u16), u32) << 16.0)), i32)
+              #8 w = reshape(words_1, [64])
+              #9 reshaped = reshape(v, [4, 16])
+              #10 words_2 = reshape(reshaped, [4, 1, 16])
+              #11 parts_2 = cast((words_2 >> (cast(index(1), u32) * 8.0)), u8)
+              #12 r = reshape(parts_2, [16, 16])
+              #13 parts_3 = reshape(r, [4, 4, 16])
+              #14 spread = cast(parts_3, u32)
+              #15 part_2 = spread[.., 0..1, ..]
+              #16 part_3 = spread[.., 1..2, ..]
+              #17 part_4 = spread[.., 2..3, ..]
+              #18 part_5 = spread[.., 3..4, ..]
+              #19 words_3 = (((part_2 | (part_3 << 8.0)) | (part_4 << 16.0)) | (part_5 << 24.0))
+              #20 q = reshape(words_3, [4, 16])
+              #21 reshaped_1 = reshape(q, [64])
+              #22 value = (bitcast(w, u32) + reshaped_1)
+              #23 copy(value, y[block_idx.x * 64 + 0..64])
+        "#]],
+    );
+}
+
+#[test]
+fn bits_that_are_no_whole_elements_say_so() {
+    check(
+        &kernel(
+            "let odd = reshape(v, [4, 8, 2])[.., .., 0..1];
+            let a = bitcast(odd, f64);
+            let c = bitcast(v[0..3], u64);
+            let d = bitcast(v > 3, u32);
+            let e = bitcast(v, bool);
+            let f = bitcast(v, u8, axis: 1);
+            let g = bitcast(v, i32, axis: 2);
+            let h = bitcast(tile(x, [B])[.., b], u8);",
+        ),
+        expect![[r#"
+            error[HX0205]: found the extent 1 along axis 2 of `[4, 8, 1]`, expected a multiple of 2
+                          let a = bitcast(odd, f64);
+                                  ^^^^^^^^^^^^^^^^^
+                          let a = bitcast(odd, f64);
+                                          --- 2 elements of `u32` are one of `f64`
+              help: `axis: 0` takes the elements along axis 0
+            error[HX0205]: found the extent 3 along axis 0 of `[3]`, expected a multiple of 2
+                          let c = bitcast(v[0..3], u64);
+                                  ^^^^^^^^^^^^^^^^^^^^^
+                          let c = bitcast(v[0..3], u64);
+                                          ------- 2 elements of `u32` are one of `u64`
+              help: a tile with a multiple of 2 elements along an axis has whole ones
+            error[HX0204]: found elements of `bool` as `u32`, expected no `bool`, whose bits are 0 or 1
+                          let d = bitcast(v > 3, u32);
+                                  ^^^^^^^^^^^^^^^^^^^ from `bool`
+              help: `cast(…, u32)` converts the values
+            error[HX0204]: found elements of `u32` as `bool`, expected no `bool`, whose bits are 0 or 1
+                          let e = bitcast(v, bool);
+                                  ^^^^^^^^^^^^^^^^ from `u32`
+              help: `cast(…, bool)` converts the values
+            error[HX0211]: found the axis 1, expected one below 1
+                          let f = bitcast(v, u8, axis: 1);
+                                                       ^
+            error[HX0211]: found the axis 2, expected one below 1
+                          let g = bitcast(v, i32, axis: 2);
+                                                        ^
+            error[HX0215]: found a global tensor, expected a register one for an elementwise operation
+                          let h = bitcast(tile(x, [B])[.., b], u8);
+                                          ^^^^^^^^^^^^^^^^^^^
+              help: `load(…)` moves a tile into registers
         "#]],
     );
 }
