@@ -13,8 +13,10 @@
 //! Start at [`check`].
 
 mod accesses;
+mod cases;
 mod coverage;
 mod drawn;
+mod expansion;
 mod faults;
 mod knowledge;
 mod launch;
@@ -151,11 +153,18 @@ pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> V
 /// Follows a protocol under launches that run through all of its statements, as far as some are found. Returns them, too.
 fn followed(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> (Verdict, Vec<Launch>) {
     let mut launches = trials::launches(protocol, launchable);
-    let most = |start: &Expr, end: &Expr| launchable.facts.range(&(end.clone() - start.clone())).1;
-    let mut coverage = Coverage::new(protocol, &most);
+    let mut coverage = Coverage::new(protocol, launchable);
     let mut verdict = follow(protocol, &launches, Some(&mut coverage), &|_| false, poll);
-    if coverage.is_open() {
-        let more = trials::more(protocol, launchable, &mut coverage);
+    let searches: [Further; 2] = [
+        &|coverage| trials::aimed(protocol, launchable, &coverage.goals()),
+        &|coverage| trials::more(protocol, launchable, coverage),
+    ];
+    for search in searches {
+        if !coverage.is_open() {
+            break;
+        }
+        let mut more = search(&mut coverage);
+        more.retain(|launch| !launches.contains(launch));
         let found = follow(protocol, &more, Some(&mut coverage), &|_| false, poll);
         verdict.launches += found.launches;
         let known: BTreeSet<Key> = verdict.faults.iter().map(|fault| fault.kind.key()).collect();
@@ -164,6 +173,14 @@ fn followed(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> (V
     }
     verdict.open = coverage.open();
     (verdict, launches)
+}
+
+/// Finds further launches for what the followed ones left open.
+type Further<'a> = &'a dyn Fn(&mut Coverage) -> Vec<Launch>;
+
+/// Returns the number of a statement: the protocol does not move while it is followed.
+fn address(stmt: &Stmt) -> usize {
+    std::ptr::from_ref(stmt) as usize
 }
 
 /// Leaves out the faults that follow from others.

@@ -62,6 +62,10 @@ fn reason(lowered: &Lowered, why: &Why) -> String {
             let truth = if *always { "fails" } else { "holds" };
             format!("no launch was found in which {cond} {truth}")
         }
+        Why::Case { cond, of } => {
+            let (cond, of) = (quoted(cond, "a comparison"), quoted(of, "an expression here"));
+            format!("no launch was found in which {cond} decides {of}")
+        }
         Why::Unknown { text } => {
             let text = quoted(text, "a number here");
             format!("{text} is known only when the kernel runs")

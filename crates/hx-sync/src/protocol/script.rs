@@ -161,12 +161,14 @@ pub(crate) enum Unfollowed {
 }
 
 /// A fact about a statement in a launch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) enum Sight<'a> {
     /// The number of rounds of a loop.
     Rounds { of: &'a Stmt, rounds: i64 },
     /// The truth of a condition.
     Truth { of: &'a Stmt, holds: bool },
+    /// The values at a statement, before it runs.
+    At { of: &'a Stmt, values: &'a dyn Fn(&Symbol) -> Option<i64> },
     /// An access of an operation whose place the launch does not decide.
     Place { op: OpId, at: &'a Expr },
 }

@@ -19,8 +19,9 @@ use hx_index::{CmpOp, Cond, Expr, Symbol};
 
 use self::found::Found;
 use self::space::{Space, Values};
+use super::cases::Goal;
 use super::coverage::Coverage;
-use super::launch::{Launch, Pattern, REGISTERS, is_level, level};
+use super::launch::{Launch, Pattern, is_level};
 use super::{Act, Drawn, Launchable, Protocol, Stmt, periods};
 
 /// The most launches that are chosen for a pattern of data.
@@ -51,6 +52,20 @@ pub(crate) fn more(protocol: &Protocol, known: &Launchable, coverage: &mut Cover
     for pattern in pattern::patterns(protocol, &wanted(protocol)) {
         let search = Search::new(protocol, &known, pattern);
         add_new(&mut launches, search.drawn(protocol, coverage));
+    }
+    launches
+}
+
+/// Returns launches that reach goals, as far as some are found.
+pub(crate) fn aimed(protocol: &Protocol, known: &Launchable, goals: &[Goal]) -> Vec<Launch> {
+    let known = with_counters(known);
+    let mut launches = Vec::new();
+    // Data that vary without a plan reach no goal.
+    let patterns = pattern::patterns(protocol, &[]);
+    for pattern in patterns.into_iter().filter(|pattern| pattern.decides_levels()) {
+        let mut search = Search::new(protocol, &known, pattern);
+        goals.iter().for_each(|goal| search.aim(goal));
+        add_new(&mut launches, search.launches);
     }
     launches
 }
@@ -177,6 +192,23 @@ impl<'a> Search<'a> {
                         self.add(&values);
                     }
                 }
+            }
+        }
+    }
+
+    /// Adds a launch that reaches a goal, if one is found.
+    fn aim(&mut self, goal: &Goal) {
+        let space = self.space.with(&goal.counters);
+        let mut start = space.start();
+        start.extend(goal.counters.iter().map(|counter| (counter.clone(), 0)));
+        let all: Vec<Cond> = goal.conds.iter().chain(&goal.around).cloned().collect();
+        // The locals in the conditions around may have other values than their first ones.
+        for conds in [&all, &goal.conds] {
+            let conds = conds.iter().cloned().fold(Cond::True, Cond::and);
+            if let Some(mut values) = space.satisfied(&start, &conds) {
+                goal.counters.iter().for_each(|counter| _ = values.remove(counter));
+                self.add(&values);
+                return;
             }
         }
     }

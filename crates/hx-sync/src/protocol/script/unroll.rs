@@ -128,6 +128,7 @@ impl<'a> Unroller<'a> {
     }
 
     fn run(&mut self, stmt: &Stmt) -> Done {
+        self.tell_values(stmt);
         match stmt {
             Stmt::Act(op, act) => self.act(*op, act)?,
             Stmt::For { var, start, end, body } => {
@@ -188,6 +189,7 @@ impl<'a> Unroller<'a> {
             }
             self.count()?;
             self.body(body)?;
+            self.tell_values(stmt);
             rounds += 1;
         }
         self.tell(Sight::Rounds { of: stmt, rounds });
@@ -205,6 +207,13 @@ impl<'a> Unroller<'a> {
     fn tell(&mut self, sight: Sight<'_>) {
         if self.reached {
             (self.see)(sight);
+        }
+    }
+
+    fn tell_values(&mut self, stmt: &Stmt) {
+        if self.reached {
+            let (locals, values) = (&self.locals, self.values);
+            (self.see)(Sight::At { of: stmt, values: &|symbol| known(locals, values, symbol) });
         }
     }
 
@@ -227,10 +236,7 @@ impl<'a> Unroller<'a> {
     }
 
     pub(super) fn symbol(&self, symbol: &Symbol) -> Option<i64> {
-        match self.locals.iter().rev().find(|(local, _)| local == symbol) {
-            Some((_, value)) => *value,
-            None => self.values.get(symbol).copied(),
-        }
+        known(&self.locals, self.values, symbol)
     }
 
     pub(super) fn value(&self, expr: &Expr) -> Option<i64> {
@@ -390,5 +396,17 @@ impl<'a> Unroller<'a> {
             Act::Meet { axis } => self.push(op, StepKind::Meet { axis: *axis }),
             Act::SyncCluster => self.push(op, StepKind::SyncCluster),
         }
+    }
+}
+
+/// Returns the value of a local or of a symbol of the launch; `None` if it is unknown.
+fn known(
+    locals: &[(Symbol, Option<i64>)],
+    values: &BTreeMap<Symbol, i64>,
+    symbol: &Symbol,
+) -> Option<i64> {
+    match locals.iter().rev().find(|(local, _)| local == symbol) {
+        Some((_, value)) => *value,
+        None => values.get(symbol).copied(),
     }
 }

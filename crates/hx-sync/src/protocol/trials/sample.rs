@@ -35,6 +35,7 @@ impl Search<'_> {
         let start = self.space.start();
         let mut best: BTreeMap<usize, Best> = BTreeMap::new();
         let mut sides: BTreeMap<(usize, bool), Launch> = BTreeMap::new();
+        let mut cases: BTreeMap<(usize, usize), Launch> = BTreeMap::new();
         for _ in 0..DRAWN {
             let values =
                 start.iter().map(|(symbol, value)| (symbol.clone(), self.draw(symbol, *value, &mut numbers)));
@@ -58,10 +59,16 @@ impl Search<'_> {
                         sides.entry((site, holds)).or_insert_with(|| launch.clone());
                     }
                 }
+                Sight::At { of, values } => {
+                    for case in coverage.lacks_cases(of, values) {
+                        cases.entry(case).or_insert_with(|| launch.clone());
+                    }
+                }
                 Sight::Place { .. } => {}
             });
         }
-        best.into_values().map(|best| best.launch).chain(sides.into_values()).collect()
+        let best = best.into_values().map(|best| best.launch);
+        best.chain(sides.into_values()).chain(cases.into_values()).collect()
     }
 
     /// Draws a value of a symbol: small or large, as the facts allow.

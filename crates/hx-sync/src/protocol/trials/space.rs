@@ -17,6 +17,7 @@ const NEAR: i64 = 64;
 /// The number of powers of two that are tried for a symbol, from 1 on, each times its divisor.
 const GROWN: u32 = 24;
 
+#[derive(Clone)]
 pub(super) struct Space<'a> {
     known: &'a Launchable,
     symbols: BTreeSet<Symbol>,
@@ -48,6 +49,13 @@ impl<'a> Space<'a> {
             }
         }
         Space { known, symbols, in_counts, conds }
+    }
+
+    /// Returns the space with counters of loops, which have values, too.
+    pub(super) fn with(&self, counters: &[Symbol]) -> Space<'a> {
+        let mut space = self.clone();
+        space.symbols.extend(counters.iter().cloned());
+        space
     }
 
     /// Returns the number of blocks of a cluster along an axis.
