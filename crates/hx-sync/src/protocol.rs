@@ -85,6 +85,16 @@ pub fn verdict(tile: &TileProgram, poll: &dyn Fn()) -> Verdict {
     translated.map_or_else(Verdict::default, |(protocol, launchable)| check(&protocol, &launchable, poll))
 }
 
+/// Returns the dimensions on whose divisors it may depend whether the roles of a program agree: none if all roles have the same loops
+/// and conditions.
+pub fn lengths(tile: &TileProgram) -> BTreeSet<Symbol> {
+    let translated = translate(tile).filter(|(protocol, _)| !trials::are_alike(protocol));
+    let Some((protocol, launchable)) = translated else { return BTreeSet::new() };
+    let mut lengths = trials::deciding(&protocol, &launchable);
+    lengths.retain(|symbol| matches!(symbol, Symbol::Dim(_)));
+    lengths
+}
+
 /// Returns the barriers among `barriers` that the protocol of a program does without, all together; all of them if the program
 /// has no protocol, and none if the protocol has a fault or no launch was followed.
 pub(crate) fn spare(tile: &TileProgram, barriers: Vec<OpId>, poll: &dyn Fn()) -> Vec<OpId> {
@@ -155,14 +165,12 @@ fn followed(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> (V
     let mut launches = trials::launches(protocol, launchable);
     let mut coverage = Coverage::new(protocol, launchable);
     let mut verdict = follow(protocol, &launches, Some(&mut coverage), &|_| false, poll);
-    let searches: [Further; 2] = [
-        &|coverage| trials::aimed(protocol, launchable, &coverage.goals()),
+    let searches: [Further; 3] = [
+        &|_| trials::uneven(protocol, launchable),
+        &|coverage| trials::aimed(protocol, launchable, coverage),
         &|coverage| trials::more(protocol, launchable, coverage),
     ];
     for search in searches {
-        if !coverage.is_open() {
-            break;
-        }
         let mut more = search(&mut coverage);
         more.retain(|launch| !launches.contains(launch));
         let found = follow(protocol, &more, Some(&mut coverage), &|_| false, poll);

@@ -8,7 +8,7 @@ use super::Places;
 use super::sync::statement_of;
 
 /// The longest expression that a message shows, in bytes.
-const LONGEST: usize = 60;
+const LONGEST: usize = 80;
 
 /// Returns the warning that a kernel was not checked, with all reasons; `None` if everything was decided.
 pub(super) fn pipelines(places: &Places<'_>, lowered: &Lowered, open: &[Open]) -> Option<Diagnostic> {
@@ -64,7 +64,10 @@ fn reason(lowered: &Lowered, why: &Why) -> String {
         }
         Why::Case { cond, of } => {
             let (cond, of) = (quoted(cond, "a comparison"), quoted(of, "an expression here"));
-            format!("no launch was found in which {cond} decides {of}")
+            match cond == of {
+                true => format!("no launch that was followed has {cond}"),
+                false => format!("no launch that was followed has {cond}, which decides {of}"),
+            }
         }
         Why::Unknown { text } => {
             let text = quoted(text, "a number here");

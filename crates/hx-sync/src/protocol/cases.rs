@@ -22,6 +22,8 @@ pub(super) struct Goal {
     pub(super) around: Vec<Cond>,
     /// The counters of the loops around the part, and the numbers of groups.
     pub(super) counters: Vec<Symbol>,
+    /// The statement of a case, by its address, and the position of the case there; `None` for other goals.
+    pub(super) case: Option<(usize, usize)>,
 }
 
 /// A case that some launch has to show.
@@ -36,7 +38,10 @@ pub(super) struct Case {
     pub(super) cond_text: String,
     pub(super) of: String,
     pub(super) goal: Goal,
-    pub(super) is_seen: bool,
+    /// Whether a launch showed the case, or no launch can.
+    is_closed: bool,
+    /// Whether the goal says exactly when the case is there: no local changes its value.
+    is_exact: bool,
 }
 
 /// The cases of a protocol, and the ways to its conditions.
@@ -59,7 +64,9 @@ impl Cases {
             relevant: relevant(protocol),
             deciding: Vec::new(),
             counters,
+            changing: changing(protocol),
             way: Goal::default(),
+            is_exact: true,
             number: 0,
             cases: Cases::default(),
         };
@@ -76,23 +83,28 @@ impl Cases {
         collector.cases
     }
 
-    /// Marks the cases that a statement of a launch shows.
-    pub(super) fn see(&mut self, address: usize, values: Values<'_>) {
-        for case in self.cases.get_mut(&address).into_iter().flatten() {
-            case.is_seen |= case.cond.eval(values) == Ok(true);
-        }
+    /// Notes that a launch shows a case.
+    pub(super) fn close(&mut self, (address, at): (usize, usize)) {
+        let case = self.cases.get_mut(&address).and_then(|cases| cases.get_mut(at));
+        case.into_iter().for_each(|case| case.is_closed = true);
     }
 
     /// Returns the positions of the cases of a statement that no launch showed before and this one does.
     pub(super) fn lacking(&self, address: usize, values: Values<'_>) -> Vec<usize> {
         let cases = self.cases.get(&address).into_iter().flatten().enumerate();
-        let lacks = |case: &Case| !case.is_seen && case.cond.eval(values) == Ok(true);
+        let lacks = |case: &Case| !case.is_closed && case.cond.eval(values) == Ok(true);
         cases.filter(|(_, case)| lacks(case)).map(|(at, _)| at).collect()
     }
 
     /// Returns the cases that no launch showed.
     pub(super) fn open(&self) -> impl Iterator<Item = &Case> {
-        self.cases.values().flatten().filter(|case| !case.is_seen)
+        self.cases.values().flatten().filter(|case| !case.is_closed)
+    }
+
+    /// Notes that no launch, however long, was found for the goal of a case.
+    pub(super) fn give_up(&mut self, (address, at): (usize, usize)) {
+        let case = self.cases.get_mut(&address).and_then(|cases| cases.get_mut(at));
+        case.into_iter().for_each(|case| case.is_closed |= case.is_exact);
     }
 
     /// Returns the goal of a launch in which the condition of a statement has a truth; `None` if the statement has no condition.
@@ -117,15 +129,11 @@ fn counters(protocol: &Protocol) -> BTreeSet<Symbol> {
 /// Returns the locals on which loops, conditions, positions in rings and places in shared memory depend.
 fn relevant(protocol: &Protocol) -> BTreeSet<Symbol> {
     let mut relevant: BTreeSet<Symbol> = BTreeSet::new();
-    protocol.visit(&mut |stmt| relevant.extend(exprs(stmt).into_iter().flat_map(Expr::symbols)));
     loop {
         let before = relevant.len();
         protocol.visit(&mut |stmt| {
-            if let Stmt::Let { var, value } | Stmt::Assign { var, value } = stmt
-                && relevant.contains(var)
-            {
-                relevant.extend(value.symbols());
-            }
+            let used: Vec<Symbol> = exprs(stmt, &relevant).into_iter().flat_map(Expr::symbols).collect();
+            relevant.extend(used);
         });
         if relevant.len() == before {
             return relevant;
@@ -133,18 +141,52 @@ fn relevant(protocol: &Protocol) -> BTreeSet<Symbol> {
     }
 }
 
-/// Returns the expressions with which a statement decides what a launch does.
-fn exprs(stmt: &Stmt) -> Vec<&Expr> {
+/// Returns the locals that change, and the locals and counters that depend on them.
+fn changing(protocol: &Protocol) -> BTreeSet<Symbol> {
+    let mut changing: BTreeSet<Symbol> = BTreeSet::new();
+    loop {
+        let before = changing.len();
+        protocol.visit(&mut |stmt| {
+            let depends = |expr: &Expr| !expr.symbols().is_disjoint(&changing);
+            let var = match stmt {
+                Stmt::Assign { var, .. } | Stmt::Number { var, changes: true, .. } => var,
+                Stmt::Let { var, value } if depends(value) => var,
+                Stmt::For { var, start, end, .. } if depends(start) || depends(end) => var,
+                _ => return,
+            };
+            changing.insert(var.clone());
+        });
+        if changing.len() == before {
+            return changing;
+        }
+    }
+}
+
+/// Returns the expressions with which a statement decides what a launch does: itself, or through locals that are relevant.
+fn exprs<'a>(stmt: &'a Stmt, relevant: &BTreeSet<Symbol>) -> Vec<&'a Expr> {
     match stmt {
-        Stmt::For { start, end, .. } if stmt.counts() => vec![start, end],
-        Stmt::While { cond, .. } | Stmt::If { cond, .. } if stmt.counts() => compared(cond),
-        Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } => Vec::new(),
+        Stmt::For { start, end, .. } if is_decisive(stmt, relevant) => vec![start, end],
+        Stmt::While { cond, .. } | Stmt::If { cond, .. } if is_decisive(stmt, relevant) => compared(cond),
+        Stmt::Let { var, value } | Stmt::Assign { var, value } if relevant.contains(var) => vec![value],
         Stmt::Act(_, act) => {
             let skipped = if let Act::Skip { count, .. } = act { Some(count) } else { None };
             let starts = act.places().into_iter().flat_map(|place| place.ranges.iter().map(|(start, _)| start));
             skipped.into_iter().chain(starts).collect()
         }
+        Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } => Vec::new(),
         Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::Number { .. } | Stmt::Value(_) => Vec::new(),
+    }
+}
+
+/// Reports whether a loop or condition contains what others wait for, or changes a local that is relevant.
+fn is_decisive(stmt: &Stmt, relevant: &BTreeSet<Symbol>) -> bool {
+    stmt.counts() || changes(stmt, relevant)
+}
+
+fn changes(stmt: &Stmt, relevant: &BTreeSet<Symbol>) -> bool {
+    match stmt {
+        Stmt::Assign { var, .. } | Stmt::Number { var, changes: true, .. } => relevant.contains(var),
+        control => control.bodies().flatten().any(|stmt| changes(stmt, relevant)),
     }
 }
 
@@ -163,8 +205,12 @@ struct Collector<'a> {
     /// All expressions that decide statements, in terms of symbols of a launch and counters.
     deciding: Vec<Expr>,
     counters: BTreeSet<Symbol>,
+    /// The locals that change, and those that depend on them.
+    changing: BTreeSet<Symbol>,
     /// The loops and branches around the statement.
     way: Goal,
+    /// Whether none of them depends on a local that changes.
+    is_exact: bool,
     number: usize,
     cases: Cases,
 }
@@ -181,11 +227,9 @@ impl Collector<'_> {
     fn deciding(&self, protocol: &Protocol) -> Vec<Expr> {
         let mut all: BTreeSet<Expr> = BTreeSet::new();
         protocol.visit(&mut |stmt| {
-            all.extend(exprs(stmt).into_iter().map(|expr| self.expand(expr)));
-            if let Stmt::Assign { var, value } = stmt
-                && self.relevant.contains(var)
-            {
-                all.insert(self.expand(value));
+            // A definition is expanded where it is used.
+            if !matches!(stmt, Stmt::Let { .. }) {
+                all.extend(exprs(stmt, &self.relevant).into_iter().map(|expr| self.expand(expr)));
             }
         });
         all.into_iter().collect()
@@ -200,13 +244,15 @@ impl Collector<'_> {
     fn stmt(&mut self, stmt: &Stmt) {
         self.number += 1;
         self.add(stmt);
-        let around = self.way.clone();
+        let (around, is_exact) = (self.way.clone(), self.is_exact);
         match stmt {
             Stmt::For { var, start, end, body } => {
                 self.count(var, start, end);
+                self.is_exact &= !self.changing.contains(var);
                 self.body(body);
             }
             Stmt::If { cond, then, otherwise } => {
+                self.is_exact &= cond.symbols().is_disjoint(&self.changing);
                 let cond = self.expand_cond(cond);
                 self.cases.ways.insert(super::address(stmt), (cond.clone(), around.clone()));
                 self.way.around.push(cond.clone());
@@ -218,7 +264,7 @@ impl Collector<'_> {
             Stmt::While { body, .. } => self.body(body),
             Stmt::Act(..) | Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::Number { .. } | Stmt::Value(_) => {}
         }
-        self.way = around;
+        (self.way, self.is_exact) = (around, is_exact);
     }
 
     /// Notes that the statements that follow are in a loop over a counter.
@@ -231,14 +277,8 @@ impl Collector<'_> {
 
     /// Adds the cases of a statement.
     fn add(&mut self, stmt: &Stmt) {
-        let mut exprs = exprs(stmt);
-        if let Stmt::Let { var, value } | Stmt::Assign { var, value } = stmt
-            && self.relevant.contains(var)
-        {
-            exprs.push(value);
-        }
         let mut atoms: Vec<&Atom> = Vec::new();
-        exprs.into_iter().for_each(|expr| choices(expr, &mut atoms));
+        exprs(stmt, &self.relevant).into_iter().for_each(|expr| choices(expr, &mut atoms));
         let mut found: Vec<(Cond, String, String)> = Vec::new();
         for atom in atoms {
             let (Atom::Min(a, b) | Atom::Max(a, b)) = atom else { continue };
@@ -250,20 +290,29 @@ impl Collector<'_> {
             }
         }
         if let Stmt::While { cond, .. } | Stmt::If { cond, .. } = stmt
-            && stmt.counts()
+            && is_decisive(stmt, &self.relevant)
         {
+            // The truth of a condition around operations is a site of its own.
+            if !stmt.counts() {
+                for cond in [cond.clone(), cond.clone().negate()] {
+                    let text = cond.to_string();
+                    found.push((cond, text.clone(), text));
+                }
+            }
             let mut decisive = Vec::new();
             decide(cond, &[], &mut decisive);
             found.extend(decisive.into_iter().map(|(all, part)| (all, part.to_string(), cond.to_string())));
         }
-        let (number, op) = (self.number, stmt.first_op());
-        let new = |(cond, cond_text, of): (Cond, String, String)| {
-            let goal = Goal { conds: vec![self.expand_cond(&cond)], ..self.way.clone() };
-            Case { number, op, cond, cond_text, of, goal, is_seen: false }
+        let (number, op, address) = (self.number, stmt.first_op(), super::address(stmt));
+        let new = |(at, (cond, cond_text, of)): (usize, (Cond, String, String))| {
+            let is_exact = self.is_exact && cond.symbols().is_disjoint(&self.changing);
+            let (conds, case) = (vec![self.expand_cond(&cond)], Some((address, at)));
+            let goal = Goal { conds, case, ..self.way.clone() };
+            Case { number, op, cond, cond_text, of, goal, is_closed: false, is_exact }
         };
-        let new: Vec<Case> = found.into_iter().map(new).collect();
+        let new: Vec<Case> = found.into_iter().enumerate().map(new).collect();
         if !new.is_empty() {
-            self.cases.cases.insert(super::address(stmt), new);
+            self.cases.cases.insert(address, new);
         }
     }
 

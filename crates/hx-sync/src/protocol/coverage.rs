@@ -50,6 +50,16 @@ pub(crate) struct Coverage {
     places: BTreeMap<OpId, String>,
     unfollowed: Option<Unfollowed>,
     followed: usize,
+    /// The facts about the launch that is being followed.
+    noted: BTreeSet<Note>,
+}
+
+/// A fact about a statement, given by its address, that a launch shows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Note {
+    Rounds(usize, i64),
+    Truth(usize, bool),
+    Case(usize, usize),
 }
 
 #[derive(Debug)]
@@ -120,26 +130,44 @@ impl Coverage {
             );
         });
         let cases = Cases::of(protocol, known);
-        Coverage { sites, cases, flags: BTreeSet::new(), places: BTreeMap::new(), unfollowed: None, followed: 0 }
+        Coverage { sites, cases, flags: BTreeSet::new(), places: BTreeMap::new(), unfollowed: None, followed: 0, noted: BTreeSet::new() }
     }
 
-    /// Records a fact about a statement that a launch runs through.
+    /// Notes a fact about a statement that a launch runs through. It counts once the launch is followed to its end.
     pub(super) fn see(&mut self, sight: Sight<'_>) {
+        let site = |of: &Stmt| self.sites.get(&address(of)).map(|site| (address(of), site));
         match sight {
             Sight::Rounds { of, rounds } => {
-                if let Some(site) = self.sites.get_mut(&address(of)) {
-                    site.rounds = site.rounds.max(Some(rounds));
-                }
+                let more = site(of).filter(|(_, site)| site.rounds < Some(rounds));
+                self.noted.extend(more.map(|(at, _)| Note::Rounds(at, rounds)));
             }
             Sight::Truth { of, holds } => {
-                if let Some(site) = self.sites.get_mut(&address(of)) {
-                    site.truths[usize::from(holds)] = true;
-                }
+                let new = site(of).filter(|(_, site)| !site.truths[usize::from(holds)]);
+                self.noted.extend(new.map(|(at, _)| Note::Truth(at, holds)));
             }
-            Sight::At { of, values } => self.cases.see(address(of), values),
+            Sight::At { of, values } => {
+                let cases = self.lacks_cases(of, values).into_iter();
+                self.noted.extend(cases.map(|(at, case)| Note::Case(at, case)));
+            }
             Sight::Place { op, at } => {
                 self.places.entry(op).or_insert_with(|| at.to_string());
             }
+        }
+    }
+
+    fn count(&mut self, note: Note) {
+        match note {
+            Note::Rounds(at, rounds) => {
+                if let Some(site) = self.sites.get_mut(&at) {
+                    site.rounds = site.rounds.max(Some(rounds));
+                }
+            }
+            Note::Truth(at, holds) => {
+                if let Some(site) = self.sites.get_mut(&at) {
+                    site.truths[usize::from(holds)] = true;
+                }
+            }
+            Note::Case(at, case) => self.cases.close((at, case)),
         }
     }
 
@@ -169,6 +197,11 @@ impl Coverage {
         self.sites.values().any(Site::is_open) || self.cases.open().next().is_some()
     }
 
+    /// Notes that no launch was found for a goal.
+    pub(super) fn give_up(&mut self, goal: &Goal) {
+        goal.case.into_iter().for_each(|case| self.cases.give_up(case));
+    }
+
     /// Returns the goals of launches that would show the cases and the truths of conditions that are not decided yet.
     pub(super) fn goals(&self) -> Vec<Goal> {
         let truths = self.sites.iter().filter(|(_, site)| !site.is_loop).flat_map(|(at, site)| {
@@ -185,8 +218,12 @@ impl Coverage {
 
     /// Records a launch that was followed, or the reason why it was not.
     pub(super) fn launch(&mut self, unfollowed: Option<Unfollowed>) {
+        let noted = std::mem::take(&mut self.noted);
         match unfollowed {
-            None => self.followed += 1,
+            None => {
+                self.followed += 1;
+                noted.into_iter().for_each(|note| self.count(note));
+            }
             Some(why) => self.unfollowed = self.unfollowed.take().or(Some(why)),
         }
     }

@@ -12,17 +12,20 @@ mod pattern;
 mod reach;
 mod sample;
 mod space;
+mod totals;
 
 use std::collections::BTreeSet;
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 
 use self::found::Found;
+use self::sample::Numbers;
 use self::space::{Space, Values};
+pub(crate) use self::totals::are_alike;
 use super::cases::Goal;
 use super::coverage::Coverage;
 use super::launch::{Launch, Pattern, is_level};
-use super::{Act, Drawn, Launchable, Protocol, Stmt, periods};
+use super::{Act, Drawn, Launchable, Protocol, Role, Stmt, periods};
 
 /// The most launches that are chosen for a pattern of data.
 const MOST: usize = 64;
@@ -30,6 +33,8 @@ const MOST: usize = 64;
 const CLUSTERS: i64 = 3;
 /// As [`MOST`], for a pattern whose levels are not chosen for numbers of rounds ([`Pattern::decides_levels`]).
 const FEWER: usize = 12;
+/// The number of values from which a search for a goal starts: the smallest ones, then drawn ones.
+const STARTS: usize = 16;
 
 /// Returns the launches to follow, those with fewer rounds first. Empty if no launch is found.
 pub(crate) fn launches(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
@@ -47,6 +52,9 @@ pub(crate) fn launches(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
 /// Returns launches for the loops and conditions that `coverage` lacks, found by drawing values. Records the most rounds of the drawn
 /// launches in `coverage`.
 pub(crate) fn more(protocol: &Protocol, known: &Launchable, coverage: &mut Coverage) -> Vec<Launch> {
+    if !coverage.is_open() {
+        return Vec::new();
+    }
     let known = with_counters(known);
     let mut launches = Vec::new();
     for pattern in pattern::patterns(protocol, &wanted(protocol)) {
@@ -56,18 +64,36 @@ pub(crate) fn more(protocol: &Protocol, known: &Launchable, coverage: &mut Cover
     launches
 }
 
-/// Returns launches that reach goals, as far as some are found.
-pub(crate) fn aimed(protocol: &Protocol, known: &Launchable, goals: &[Goal]) -> Vec<Launch> {
+/// Returns launches for the cases and conditions that `coverage` lacks, found by changing values until they are there. Notes in
+/// `coverage` the goals that no launch reaches.
+pub(crate) fn aimed(protocol: &Protocol, known: &Launchable, coverage: &mut Coverage) -> Vec<Launch> {
     let known = with_counters(known);
-    let mut launches = Vec::new();
+    let goals = coverage.goals();
+    if goals.is_empty() {
+        return Vec::new();
+    }
+    let (mut launches, mut missed): (Vec<Launch>, BTreeSet<usize>) = (Vec::new(), (0..goals.len()).collect());
     // Data that vary without a plan reach no goal.
     let patterns = pattern::patterns(protocol, &[]);
     for pattern in patterns.into_iter().filter(|pattern| pattern.decides_levels()) {
         let mut search = Search::new(protocol, &known, pattern);
-        goals.iter().for_each(|goal| search.aim(goal));
+        missed.retain(|at| !search.aim(&goals[*at]));
         add_new(&mut launches, search.launches);
     }
+    missed.into_iter().for_each(|at| coverage.give_up(&goals[at]));
     launches
+}
+
+/// Returns launches in which roles differ in how often they come to pipelines and barriers.
+pub(crate) fn uneven(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
+    let known = with_counters(known);
+    Search::new(protocol, &known, Pattern::Flat).uneven(protocol)
+}
+
+/// Returns the symbols of the bounds of loops and of conditions.
+pub(crate) fn deciding(protocol: &Protocol, known: &Launchable) -> BTreeSet<Symbol> {
+    let found = Found::of(protocol, known, Pattern::Flat);
+    found.counts.iter().flat_map(Expr::symbols).chain(found.conds.iter().flat_map(Cond::symbols)).collect()
 }
 
 fn with_counters(known: &Launchable) -> Launchable {
@@ -196,21 +222,35 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds a launch that reaches a goal, if one is found.
-    fn aim(&mut self, goal: &Goal) {
-        let space = self.space.with(&goal.counters);
-        let mut start = space.start();
-        start.extend(goal.counters.iter().map(|counter| (counter.clone(), 0)));
+    /// Adds a launch that reaches a goal. Returns false if none is found.
+    fn aim(&mut self, goal: &Goal) -> bool {
         let all: Vec<Cond> = goal.conds.iter().chain(&goal.around).cloned().collect();
+        if let Some(values) = self.reaching(&all, &goal.counters) {
+            self.add(&values);
+            return true;
+        }
         // The locals in the conditions around may have other values than their first ones.
-        for conds in [&all, &goal.conds] {
-            let conds = conds.iter().cloned().fold(Cond::True, Cond::and);
-            if let Some(mut values) = space.satisfied(&start, &conds) {
-                goal.counters.iter().for_each(|counter| _ = values.remove(counter));
-                self.add(&values);
-                return;
+        if let Some(values) = self.reaching(&goal.conds, &goal.counters) {
+            self.add(&values);
+        }
+        false
+    }
+
+    /// Returns values with which conditions hold for some values of counters; `None` if none are found.
+    fn reaching(&self, conds: &[Cond], counters: &[Symbol]) -> Option<Values> {
+        let space = self.space.with(counters);
+        let conds = conds.iter().cloned().fold(Cond::True, Cond::and);
+        let mut numbers = Numbers(1);
+        for start in 0..STARTS {
+            let values = space.start();
+            let mut values = if start == 0 { values } else { self.varied(&values, &mut numbers) };
+            values.extend(counters.iter().map(|counter| (counter.clone(), 0)));
+            if let Some(mut values) = space.satisfied(&values, &conds) {
+                counters.iter().for_each(|counter| _ = values.remove(counter));
+                return Some(values);
             }
         }
+        None
     }
 
     /// Adds launches seen from other clusters than the first: `block_idx / 3` is the same in the first two blocks, and differs between
