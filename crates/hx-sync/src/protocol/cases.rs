@@ -11,7 +11,7 @@ use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
 use hx_tile::OpId;
 
 use super::expansion::Expansion;
-use super::{Act, Launchable, Protocol, Stmt};
+use super::{Act, Launchable, Protocol, Stmt, periods};
 
 /// Conditions that hold together where a launch shows a part of a protocol.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ pub(super) struct Goal {
     pub(super) around: Vec<Cond>,
     /// The counters of the loops around the part, and the numbers of groups.
     pub(super) counters: Vec<Symbol>,
+    /// The constants that the part compares with: a local that counts may reach them in as many rounds.
+    pub(super) constants: BTreeSet<i64>,
     /// The statement of a case, by its address, and the position of the case there; `None` for other goals.
     pub(super) case: Option<(usize, usize)>,
 }
@@ -199,6 +201,12 @@ fn compared(cond: &Cond) -> Vec<&Expr> {
     }
 }
 
+fn constants_of(cond: &Cond) -> BTreeSet<i64> {
+    let mut constants = BTreeSet::new();
+    periods::constants(cond, &mut constants);
+    constants
+}
+
 struct Collector<'a> {
     expansion: Expansion<'a>,
     relevant: BTreeSet<Symbol>,
@@ -253,8 +261,9 @@ impl Collector<'_> {
             }
             Stmt::If { cond, then, otherwise } => {
                 self.is_exact &= cond.symbols().is_disjoint(&self.changing);
+                let way = Goal { constants: constants_of(cond), ..around.clone() };
                 let cond = self.expand_cond(cond);
-                self.cases.ways.insert(super::address(stmt), (cond.clone(), around.clone()));
+                self.cases.ways.insert(super::address(stmt), (cond.clone(), way));
                 self.way.around.push(cond.clone());
                 self.body(then);
                 self.way = around.clone();
@@ -307,7 +316,7 @@ impl Collector<'_> {
         let new = |(at, (cond, cond_text, of)): (usize, (Cond, String, String))| {
             let is_exact = self.is_exact && cond.symbols().is_disjoint(&self.changing);
             let (conds, case) = (vec![self.expand_cond(&cond)], Some((address, at)));
-            let goal = Goal { conds, case, ..self.way.clone() };
+            let goal = Goal { conds, case, constants: constants_of(&cond), ..self.way.clone() };
             Case { number, op, cond, cond_text, of, goal, is_closed: false, is_exact }
         };
         let new: Vec<Case> = found.into_iter().enumerate().map(new).collect();

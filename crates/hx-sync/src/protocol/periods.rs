@@ -71,7 +71,7 @@ fn exprs(cond: &Cond) -> Vec<&Expr> {
 }
 
 /// Collects the absolute values of the constants in the comparisons of a condition, as the 8 of `slot == 8`.
-fn constants(cond: &Cond, out: &mut BTreeSet<i64>) {
+pub(super) fn constants(cond: &Cond, out: &mut BTreeSet<i64>) {
     match cond {
         Cond::True | Cond::False => {}
         Cond::Cmp(_, a, b) => {

@@ -229,9 +229,19 @@ impl<'a> Search<'a> {
             self.add(&values);
             return true;
         }
-        // The locals in the conditions around may have other values than their first ones.
+        // The locals in the conditions may have other values than their first ones.
         if let Some(values) = self.reaching(&goal.conds, &goal.counters) {
             self.add(&values);
+        }
+        let start = self.space.start();
+        for constant in goal.constants.iter().filter(|constant| **constant <= periods::LONGEST) {
+            for at in 0..self.choices.len() {
+                let Choice { counts, symbols } = &self.choices[at];
+                let rounds = constant + 2;
+                let reach = |count| self.space.reach(count, symbols, rounds, &start, &BTreeSet::new());
+                let found: Vec<Values> = counts.iter().filter_map(reach).collect();
+                found.iter().for_each(|values| self.add(values));
+            }
         }
         false
     }
