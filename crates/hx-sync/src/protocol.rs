@@ -44,7 +44,7 @@ pub use faults::{
 };
 pub use launch::{Counts, LEVEL};
 pub use orders::{Orders, Wrong, orders};
-pub use program::{Act, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+pub use program::{Act, Far, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 pub use translate::translate;
 
 use coverage::Coverage;
@@ -281,6 +281,7 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         | Kind::Race { .. }
         | Kind::Unequal { .. }
         | Kind::Divided { .. }
+        | Kind::Unstored { .. }
         | Kind::Gone { .. } => true,
     });
 }

@@ -6,7 +6,8 @@ mod numbers;
 mod unroll;
 
 use hx_index::{Expr, Symbol};
-use hx_tile::{OpId, TensorId};
+use hx_target::Mode;
+use hx_tile::{OpId, ParamId, TensorId};
 
 use self::names::Names;
 use self::unroll::Unroller;
@@ -94,8 +95,19 @@ pub(crate) enum StepKind {
         asynchronous: bool,
     },
     WaitProducts(u32),
-    Store(Option<Span>),
-    WaitStores(u32),
+    Store {
+        from: Option<Span>,
+        to: Option<FarSpan>,
+        adds: bool,
+    },
+    WaitStores {
+        leave: u32,
+        read: bool,
+    },
+    Far {
+        span: FarSpan,
+        mode: Mode,
+    },
     Take(u32),
     Pass(u32),
     /// Comes to a barrier of several groups for round `n`, and does not wait.
@@ -146,6 +158,20 @@ impl Span {
         self.tensor == other.tensor
             && self.owner == other.owner
             && self.ranges.iter().zip(&other.ranges).rev().all(|(a, b)| reach::within(a, b))
+    }
+}
+
+/// A part of a tensor in global memory: in each dimension the first coordinate, and all coordinates counted from that one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FarSpan {
+    pub(crate) param: ParamId,
+    pub(crate) ranges: Vec<(i64, Reach)>,
+}
+
+impl FarSpan {
+    /// Reports whether two parts have an element in common.
+    pub(crate) fn meets(&self, other: &FarSpan) -> bool {
+        self.param == other.param && self.ranges.iter().zip(&other.ranges).all(|(a, b)| reach::meet(a, b))
     }
 }
 

@@ -96,6 +96,12 @@ impl Seen {
     fn act(&mut self, act: &Act) {
         match act {
             Act::Skip { count, .. } => self.expr(count),
+            Act::Store { to: Some(far), .. } | Act::Far { far, .. } => {
+                far.ranges.iter().for_each(|(start, _, extent)| {
+                    self.expr(start);
+                    self.expr(extent);
+                });
+            }
             Act::Fill { multicast: Some(cast), .. } => cast.source.iter().for_each(|expr| self.expr(expr)),
             _ => {}
         }

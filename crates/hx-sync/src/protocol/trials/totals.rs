@@ -253,6 +253,7 @@ fn event(act: &Act) -> Option<Event> {
         | Act::WaitProducts { .. }
         | Act::Store { .. }
         | Act::WaitStores { .. }
+        | Act::Far { .. }
         | Act::Sync
         | Act::Meet { .. }
         | Act::SyncCluster => None,
