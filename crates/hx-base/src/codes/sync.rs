@@ -499,7 +499,8 @@ family! {
 
     /// Elements of global memory are used while a store of the copy unit still writes them. `wait_stores(n)` waits until stores have
     /// read shared memory, so that it may be written again; what they write is then on its way. `wait_stores(n, read: false)` waits
-    /// until it is in global memory, and a `sync()` behind it tells the other threads of the block. Only sums may meet: stores with
+    /// until it is in global memory, and a `sync()` behind it tells the other threads of the block. In a role, `sync()` tells the threads
+    /// of that role: another role hears of it at a barrier of both, or with a stage of a pipeline. Only sums may meet: stores with
     /// `add: true` and atomic sums of threads.
     ///
     /// ```hx fails

@@ -462,7 +462,7 @@ impl Teller<'_> {
         let found = self.also(found, store, "another role begins the store here");
         found.help(match complete {
             false => "the role that stores waits with `wait_stores(0, read: false)`, and then comes to a barrier of both roles; `sync()` is a barrier of one role only",
-            true => "the role that stores comes to a barrier of both roles behind its `wait_stores`; `sync()` is a barrier of one role only",
+            true => "both roles come to a barrier between the two, in every round: the one that stores behind its `wait_stores`, and again before its next store; `sync()` is a barrier of one role only",
         })
     }
 
