@@ -48,7 +48,7 @@ impl Translator<'_> {
         if !self.handed_on.contains(&param) || view.picked.is_some() {
             return None;
         }
-        let Param::Tensor(tensor) = self.tile.param(param) else { return None };
+        let Some(Param::Tensor(tensor)) = self.tile.params.get(param.0 as usize) else { return None };
         let range = |(dim, extent): (usize, &hx_index::Expr)| {
             let start = view.offsets.get(dim).cloned().unwrap_or_default();
             let own = view.modes.iter().filter(|mode| mode.dim == dim && mode.extent != 1);
