@@ -107,11 +107,7 @@ mod of_form {
         without_divisors(db, form, protocol::lengths(&lowered.program))
     }
 
-    fn without_divisors<'db>(
-        db: &'db dyn Db,
-        form: Form<'db>,
-        names: BTreeSet<Symbol>,
-    ) -> Option<Form<'db>> {
+    fn without_divisors<'db>(db: &'db dyn Db, form: Form<'db>, names: BTreeSet<Symbol>) -> Option<Form<'db>> {
         let mut facts = form.facts(db).clone();
         for symbol in names {
             if let Symbol::Dim(name) = symbol {

@@ -32,9 +32,12 @@ impl Lowering<'_> {
         );
         // `copy` goes through registers; only these instructions do not.
         let ends = named.ends(self.target.rows());
-        if let Some([from, to]) = ends.into_iter().find(|ends| ends.iter().all(|end| *end != Space::Register)) {
+        if let Some([from, to]) = ends.into_iter().find(|ends| ends.iter().all(|end| *end != Space::Register))
+        {
             let (from, to) = (from.name(), to.name());
-            error = error.help(format!("`copy_async` copies from {from} to {to} memory with it; `copy` goes through registers"));
+            error = error.help(format!(
+                "`copy_async` copies from {from} to {to} memory with it; `copy` goes through registers"
+            ));
         }
         Err(self.report(error))
     }

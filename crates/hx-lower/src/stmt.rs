@@ -3,8 +3,7 @@
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
-    ArithOp, BinaryOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, StmtId, StmtKind,
-    TypeRef, TypeRefId,
+    ArithOp, BinaryOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, StmtId, StmtKind, TypeRef, TypeRefId,
 };
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{Control, Leaf, OpKind, Rounds, Scalar, Stmt};
@@ -439,7 +438,8 @@ impl Lowering<'_> {
             return Ok(());
         };
         let at = self.store()[id].attrs.iter().position(|attr| attr.name == "unroll").unwrap_or_default();
-        let message = format!("found `#[unroll]` on a loop with the bound `{open}`, which is known only at run time");
+        let message =
+            format!("found `#[unroll]` on a loop with the bound `{open}`, which is known only at run time");
         let error = LowerError::new(&codes::NOT_CONSTANT, self.place_at(ItemPart::Attr(id, at)), message).help(
             "leave out `#[unroll]`, or give the loop bounds of numbers, constants and compile-time parameters",
         );

@@ -76,16 +76,22 @@ fn a_store_whose_named_instruction_writes_what_is_to_be_added() {
         let (db, file) = TestDb::with_file(text);
         expected.assert_eq(&drawn(text, check_file(&db, file, Target::usual())));
     };
-    check(&store("add: true, by: \"tma.store\""), expect![[r#"
+    check(
+        &store("add: true, by: \"tma.store\""),
+        expect![[r#"
         HX0302 `copy_async(s, tile(y, [256])[.., block_idx], add: true, by: "tma.store")` `tma.store` does not add elements of type `f32`
           `copy_async(s, tile(y, [256])[.., block_idx], add: true, by: "tma.store")`: `copy_async`
           help: without `by: "tma.store"` the compiler chooses the instruction
           help: `tma.reduce.add` adds them
-    "#]]);
-    check(&store("by: \"tma.reduce\""), expect![[r#"
+    "#]],
+    );
+    check(
+        &store("by: \"tma.reduce\""),
+        expect![[r#"
         HX0302 `copy_async(s, tile(y, [256])[.., block_idx], by: "tma.reduce")` `tma.reduce` does not store elements of type `f32`
           `copy_async(s, tile(y, [256])[.., block_idx], by: "tma.reduce")`: `copy_async`
           help: without `by: "tma.reduce"` the compiler chooses the instruction
           help: `tma.store` or `bulk.store` stores them
-    "#]]);
+    "#]],
+    );
 }

@@ -363,16 +363,22 @@ fn roles(behind: &str, before: &str) -> String {
 fn another_role_hears_of_a_store_at_a_barrier_behind_the_wait_for_its_writes() {
     check_fixes(&roles("wait_stores(0, read: false);\nstored.sync();", "stored.sync();"), expect![[""]]);
     check_fixes(&roles("wait_stores(0, read: false);\nstored.arrive();", "stored.sync();"), expect![[""]]);
-    check_fixes(&roles("wait_stores(0);\nstored.sync();", "stored.sync();"), expect![[r#"
+    check_fixes(
+        &roles("wait_stores(0);\nstored.sync();", "stored.sync();"),
+        expect![[r#"
         HX0422 `load(tile(y, [256])[.., block_idx])` `y` is read while a store to it is in flight
           `copy_async(s, tile(y, [256])[.., block_idx])`: another role begins the store here
           fix: wait for the writes, too: `wait_stores(0, read: false)`
-    "#]]);
-    check_fixes(&roles("stored.sync();", "stored.sync();"), expect![[r#"
+    "#]],
+    );
+    check_fixes(
+        &roles("stored.sync();", "stored.sync();"),
+        expect![[r#"
         HX0422 `load(tile(y, [256])[.., block_idx])` `y` is read while a store to it is in flight
           `copy_async(s, tile(y, [256])[.., block_idx])`: another role begins the store here
           fix: insert `wait_stores(0, read: false)`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -381,14 +387,21 @@ fn a_barrier_that_does_not_lie_between_a_store_and_another_role_tells_nothing() 
         let (db, file) = TestDb::with_file(text);
         expected.assert_eq(&drawn(text, check_file(&db, file, Target::usual())));
     };
-    found(&roles("wait_stores(0, read: false);\nsync();", "sync();").replace("    let stored = barrier();\n", ""), expect![[r#"
+    found(
+        &roles("wait_stores(0, read: false);\nsync();", "sync();")
+            .replace("    let stored = barrier();\n", ""),
+        expect![[r#"
         HX0422 `load(tile(y, [256])[.., block_idx])` `y` is read by threads that do not know whether the store to it is complete
           `copy_async(s, tile(y, [256])[.., block_idx])`: another role begins the store here
           help: both roles come to a barrier between the two, in every round: the one that stores behind its `wait_stores`, and again before its next store; `sync()` is a barrier of one role only
-    "#]]);
-    found(&roles("stored.sync();\nwait_stores(0, read: false);\nsync();", "stored.sync();"), expect![[r#"
+    "#]],
+    );
+    found(
+        &roles("stored.sync();\nwait_stores(0, read: false);\nsync();", "stored.sync();"),
+        expect![[r#"
         HX0422 `load(tile(y, [256])[.., block_idx])` `y` is read by threads that do not know whether the store to it is complete
           `copy_async(s, tile(y, [256])[.., block_idx])`: another role begins the store here
           fix: insert `wait_stores(0, read: false)`
-    "#]]);
+    "#]],
+    );
 }

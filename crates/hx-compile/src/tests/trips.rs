@@ -202,11 +202,14 @@ fn uneven(producer: &str, consumer: &str, header: &str) -> String {
 
 #[test]
 fn a_limit_that_no_launch_reaches_is_not_checked() {
-    check(&uneven("0..min(cdiv(m, 256), 1000000)", "0..cdiv(m, 256)", "grid [1]"), expect![[r#"
+    check(
+        &uneven("0..min(cdiv(m, 256), 1000000)", "0..cdiv(m, 256)", "grid [1]"),
+        expect![[r#"
         HX0419 `for i in 0..min(cdiv(m, 256), 1000000) {` the pipelines of this kernel were not checked: no launch that was followed has `1000000 < (m + 255) / 256`, which decides `min(1000000, (m + 255) / 256)`
           note: a fault in them would be seen by the simulator, in a launch that shows it
           help: if all roles have the same bound, no such launch is needed; a `where` clause can rule it out, too
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -132,15 +132,18 @@ impl<'a> Launcher<'a> {
     /// Returns the advice for two accesses of different roles, which no `sync()` orders; `None` for every other fault.
     fn roles_help(&self, instance: Instance<'a>, error: &SimError) -> Option<&'static str> {
         let (earlier, help) = match &error.fault {
-            Fault::SharedRace { earlier, .. } | Fault::GlobalRace { earlier, .. } => {
-                (earlier.op, "a barrier of both roles, `let ready = barrier();`, orders them: `ready.sync();` in each role between the two")
-            }
-            Fault::StoreInFlight { copy, .. } => {
-                (copy.op, "the role that stores waits with `wait_stores(0);`, and comes to a barrier of both roles before the other one writes")
-            }
-            Fault::DestinationInFlight { store, .. } => {
-                (store.op, "the role that stores waits with `wait_stores(0, read: false);`, and comes to a barrier of both roles before the other one goes on")
-            }
+            Fault::SharedRace { earlier, .. } | Fault::GlobalRace { earlier, .. } => (
+                earlier.op,
+                "a barrier of both roles, `let ready = barrier();`, orders them: `ready.sync();` in each role between the two",
+            ),
+            Fault::StoreInFlight { copy, .. } => (
+                copy.op,
+                "the role that stores waits with `wait_stores(0);`, and comes to a barrier of both roles before the other one writes",
+            ),
+            Fault::DestinationInFlight { store, .. } => (
+                store.op,
+                "the role that stores waits with `wait_stores(0, read: false);`, and comes to a barrier of both roles before the other one goes on",
+            ),
             _ => return None,
         };
         let program = &tile_program(self.db, instance).as_ref().ok()?.program;

@@ -119,7 +119,8 @@ impl Cases {
 
 /// Returns the counters of the loops of a protocol, and the numbers of its groups.
 fn counters(protocol: &Protocol) -> BTreeSet<Symbol> {
-    let mut counters: BTreeSet<Symbol> = protocol.roles.iter().filter_map(|role| role.index.clone()).collect();
+    let mut counters: BTreeSet<Symbol> =
+        protocol.roles.iter().filter_map(|role| role.index.clone()).collect();
     protocol.visit(&mut |stmt| {
         if let Stmt::For { var, .. } = stmt {
             counters.insert(var.clone());
@@ -172,7 +173,8 @@ fn exprs<'a>(stmt: &'a Stmt, relevant: &BTreeSet<Symbol>) -> Vec<&'a Expr> {
         Stmt::Let { var, value } | Stmt::Assign { var, value } if relevant.contains(var) => vec![value],
         Stmt::Act(_, act) => {
             let skipped = if let Act::Skip { count, .. } = act { Some(count) } else { None };
-            let starts = act.places().into_iter().flat_map(|place| place.ranges.iter().map(|(start, _)| start));
+            let starts =
+                act.places().into_iter().flat_map(|place| place.ranges.iter().map(|(start, _)| start));
             skipped.into_iter().chain(starts).collect()
         }
         Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } => Vec::new(),
@@ -180,9 +182,16 @@ fn exprs<'a>(stmt: &'a Stmt, relevant: &BTreeSet<Symbol>) -> Vec<&'a Expr> {
     }
 }
 
-/// Reports whether a loop or condition contains what others wait for, or changes a local that is relevant.
+/// Reports whether a loop or condition contains what others wait for, uses shared memory, or changes a local that is relevant.
 fn is_decisive(stmt: &Stmt, relevant: &BTreeSet<Symbol>) -> bool {
-    stmt.counts() || changes(stmt, relevant)
+    stmt.counts() || uses_memory(stmt) || changes(stmt, relevant)
+}
+
+fn uses_memory(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Act(_, act) => !act.places().is_empty(),
+        control => control.bodies().flatten().any(uses_memory),
+    }
 }
 
 fn changes(stmt: &Stmt, relevant: &BTreeSet<Symbol>) -> bool {
@@ -271,7 +280,8 @@ impl Collector<'_> {
                 self.body(otherwise);
             }
             Stmt::While { body, .. } => self.body(body),
-            Stmt::Act(..) | Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::Number { .. } | Stmt::Value(_) => {}
+            Stmt::Act(..) | Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::Number { .. } | Stmt::Value(_) => {
+            }
         }
         (self.way, self.is_exact) = (around, is_exact);
     }
@@ -374,7 +384,8 @@ fn decide<'a>(cond: &'a Cond, around: &[Cond], out: &mut Vec<(Cond, &'a Cond)>) 
     let (Cond::And(parts) | Cond::Or(parts)) = cond else { return };
     let all = matches!(cond, Cond::And(_));
     for (at, part) in parts.iter().enumerate() {
-        let others = parts.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| other.clone());
+        let others =
+            parts.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| other.clone());
         let others = others.map(|other| if all { other } else { other.negate() });
         let context: Vec<Cond> = around.iter().cloned().chain(others).collect();
         let decides = if all { part.clone().negate() } else { part.clone() };

@@ -130,7 +130,15 @@ impl Coverage {
             );
         });
         let cases = Cases::of(protocol, known);
-        Coverage { sites, cases, flags: BTreeSet::new(), places: BTreeMap::new(), unfollowed: None, followed: 0, noted: BTreeSet::new() }
+        Coverage {
+            sites,
+            cases,
+            flags: BTreeSet::new(),
+            places: BTreeMap::new(),
+            unfollowed: None,
+            followed: 0,
+            noted: BTreeSet::new(),
+        }
     }
 
     /// Notes a fact about a statement that a launch runs through. It counts once the launch is followed to its end.

@@ -68,13 +68,18 @@ impl<'a> Expansion<'a> {
 
     /// As [`Expansion::expr`], for a condition.
     pub(super) fn cond(&self, cond: &Cond, is_kept: &dyn Fn(&Symbol) -> bool) -> Cond {
-        let all = |conds: &[Cond]| conds.iter().map(|cond| self.cond(cond, is_kept)).collect();
-        match cond {
-            Cond::True | Cond::False => cond.clone(),
-            Cond::Cmp(op, a, b) => Cond::Cmp(*op, self.expr(a, is_kept), self.expr(b, is_kept)),
-            Cond::And(conds) => Cond::And(all(conds)),
-            Cond::Or(conds) => Cond::Or(all(conds)),
-        }
+        mapped(cond, &|expr| self.expr(expr, is_kept))
+    }
+}
+
+/// Returns a condition in which `with` replaces each compared expression.
+pub(super) fn mapped(cond: &Cond, with: &dyn Fn(&Expr) -> Expr) -> Cond {
+    let all = |conds: &[Cond]| conds.iter().map(|cond| mapped(cond, with)).collect();
+    match cond {
+        Cond::True | Cond::False => cond.clone(),
+        Cond::Cmp(op, a, b) => Cond::Cmp(*op, with(a), with(b)),
+        Cond::And(conds) => Cond::And(all(conds)),
+        Cond::Or(conds) => Cond::Or(all(conds)),
     }
 }
 

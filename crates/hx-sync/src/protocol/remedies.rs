@@ -275,7 +275,8 @@ pub(super) fn changed(protocol: &Protocol, fix: &Fix) -> Option<Protocol> {
         }),
         FixAt::Leave { op, leave } => protocol.bodies_mut(&mut |body| {
             for stmt in body {
-                if let Stmt::Act(of, Act::WaitProducts { leave: was } | Act::WaitStores { leave: was, .. }) = stmt
+                if let Stmt::Act(of, Act::WaitProducts { leave: was } | Act::WaitStores { leave: was, .. }) =
+                    stmt
                     && *of == op
                 {
                     *was = leave;

@@ -10,8 +10,8 @@ use hx_target::Form;
 
 use hx_tile::{
     Base, Completion, Control as TileControl, Counter, Leaf as TileLeaf, Mode, NamedBarrierId, Op, OpId,
-    OpKind, Operand, Order, ParamId, Pick, PipeId, Role as TileRole, RoleKind, Rounds, Rows, ScopeId, ScopeKind,
-    Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
+    OpKind, Operand, Order, ParamId, Pick, PipeId, Role as TileRole, RoleKind, Rounds, Rows, ScopeId,
+    ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
 use self::data::Data;

@@ -25,7 +25,7 @@ pub(crate) use self::totals::are_alike;
 use super::cases::Goal;
 use super::coverage::Coverage;
 use super::launch::{Launch, Pattern, is_level};
-use super::{Act, Drawn, Launchable, Protocol, Role, Stmt, periods};
+use super::{Act, Drawn, Launchable, Protocol, Role, Stmt, expansion, periods};
 
 /// The most launches that are chosen for a pattern of data.
 const MOST: usize = 64;
@@ -225,9 +225,11 @@ impl<'a> Search<'a> {
     /// Adds a launch that reaches a goal. Returns false if none is found.
     fn aim(&mut self, goal: &Goal) -> bool {
         let all: Vec<Cond> = goal.conds.iter().chain(&goal.around).cloned().collect();
-        if let Some(values) = self.reaching(&all, &goal.counters) {
-            self.add(&values);
-            return true;
+        for conds in self.of_ranks(&all) {
+            if let Some(values) = self.reaching(&conds, &goal.counters) {
+                self.add(&values);
+                return true;
+            }
         }
         // The locals in the conditions may have other values than their first ones.
         if let Some(values) = self.reaching(&goal.conds, &goal.counters) {
@@ -244,6 +246,38 @@ impl<'a> Search<'a> {
             }
         }
         false
+    }
+
+    /// Returns conditions as they are in each block of a cluster, in terms of the index of its first block.
+    fn of_ranks(&self, conds: &[Cond]) -> Vec<Vec<Cond>> {
+        let mut ranks: Vec<[i64; 3]> = vec![[0; 3]];
+        for axis in 0..3 {
+            let size = self.space.cluster(axis as u8);
+            let uses = |cond: &Cond| cond.symbols().contains(&Symbol::BlockIdx(axis as u8));
+            if size > 1 && conds.iter().any(uses) {
+                let with = |rank: &[i64; 3]| {
+                    let mut rank = *rank;
+                    (0..size)
+                        .map(|at| {
+                            rank[axis] = at;
+                            rank
+                        })
+                        .collect::<Vec<_>>()
+                };
+                ranks = ranks.iter().flat_map(with).collect();
+            }
+        }
+        let of = |rank: &[i64; 3]| {
+            let index = |symbol: &Symbol| match symbol {
+                Symbol::BlockIdx(axis) => {
+                    Some(Expr::symbol(symbol.clone()) + Expr::constant(rank[usize::from(*axis).min(2)]))
+                }
+                _ => None,
+            };
+            let expr = |expr: &Expr| expr.substitute(&self.known.facts, &index);
+            conds.iter().map(|cond| expansion::mapped(cond, &expr)).collect()
+        };
+        ranks.iter().map(of).collect()
     }
 
     /// Returns values with which conditions hold for some values of counters; `None` if none are found.

@@ -57,9 +57,15 @@ fn unboxed(
     let Some((first, why)) = refused.next() else {
         if let Some(pin) = context.program().pins.get(&u.op.id) {
             // Another instruction of the target does what the named one does not.
-            let rows = context.target().rows().bulks.iter().filter(|row| !row.is_load() && row.moves(info.dtype, adds));
+            let rows = context
+                .target()
+                .rows()
+                .bulks
+                .iter()
+                .filter(|row| !row.is_load() && row.moves(info.dtype, adds));
             let others: Vec<String> = rows.map(|row| format!("`{}`", row.name)).collect();
-            let failure = failure(format!("`{}` does not {verb} elements of type `{}`", pin.text, info.dtype));
+            let failure =
+                failure(format!("`{}` does not {verb} elements of type `{}`", pin.text, info.dtype));
             return match others.is_empty() {
                 true => failure,
                 false => failure.help(format!("{} {verb}s them", others.join(" or "))),

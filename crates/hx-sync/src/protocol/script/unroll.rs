@@ -426,11 +426,7 @@ impl<'a> Unroller<'a> {
 }
 
 /// Returns the value of a local or of a symbol of the launch; `None` if it is unknown.
-fn known(
-    locals: &[(Symbol, Option<i64>)],
-    values: &BTreeMap<Symbol, i64>,
-    symbol: &Symbol,
-) -> Option<i64> {
+fn known(locals: &[(Symbol, Option<i64>)], values: &BTreeMap<Symbol, i64>, symbol: &Symbol) -> Option<i64> {
     match locals.iter().rev().find(|(local, _)| local == symbol) {
         Some((_, value)) => *value,
         None => values.get(symbol).copied(),

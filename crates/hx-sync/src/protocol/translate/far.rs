@@ -12,9 +12,7 @@ use super::Translator;
 /// by atomic ones, which the machine does not follow.
 pub(super) fn handed_on(tile: &TileProgram) -> BTreeSet<ParamId> {
     let ops = tile.ops(1.0);
-    let releases = |op: &Op| {
-        matches!(&op.kind, OpKind::Atomic(atomic) if matches!(atomic.memory.base, Base::Global(_)) && atomic.order.releases())
-    };
+    let releases = |op: &Op| matches!(&op.kind, OpKind::Atomic(atomic) if matches!(atomic.memory.base, Base::Global(_)) && atomic.order.releases());
     if ops.iter().any(|(op, _)| releases(op)) {
         return BTreeSet::new();
     }

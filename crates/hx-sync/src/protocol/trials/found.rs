@@ -57,12 +57,7 @@ struct Seen {
 
 impl Default for Seen {
     fn default() -> Seen {
-        Seen {
-            pattern: Pattern::Flat,
-            counts: Vec::new(),
-            conds: Vec::new(),
-            symbols: BTreeSet::new(),
-        }
+        Seen { pattern: Pattern::Flat, counts: Vec::new(), conds: Vec::new(), symbols: BTreeSet::new() }
     }
 }
 

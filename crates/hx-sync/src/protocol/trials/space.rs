@@ -212,7 +212,8 @@ impl<'a> Space<'a> {
         let longest = periods.filter(|period| period / step <= PERIOD).max()?;
         let values = self.complete(values)?;
         let holds = |value: i64| {
-            let known = |other: &Symbol| if other == symbol { Some(value) } else { values.get(other).copied() };
+            let known =
+                |other: &Symbol| if other == symbol { Some(value) } else { values.get(other).copied() };
             cond.eval(&known) == Ok(true)
         };
         (0..=longest / step).map(|multiple| multiple * step).find(|value| holds(*value))

@@ -10,7 +10,7 @@ use hx_index::{Cond, Expr, Symbol};
 
 use super::sample::Numbers;
 use super::space::Values;
-use super::{Act, Launch, Protocol, Role, Search, Stmt};
+use super::{Act, Choice, Launch, Protocol, Role, Search, Stmt, periods};
 
 /// The most launches that are followed because they show a new difference.
 const MOST: usize = 8;
@@ -18,6 +18,10 @@ const MOST: usize = 8;
 const ROUNDS: u32 = 2048;
 /// The most values that are tried for a symbol from each start.
 const VALUES: i64 = 2048;
+/// The most blocks that are tried along an axis.
+const BLOCKS: i64 = 64;
+/// The most rounds of loops that are tried one after the other.
+const VISITED: i64 = 200;
 /// The number of starts that are drawn: values of the other symbols.
 const STARTS: usize = 4;
 
@@ -68,8 +72,21 @@ impl Search<'_> {
                 for value in self.tried(&symbol) {
                     let mut values = values.clone();
                     values.insert(symbol.clone(), value);
-                    see(&values);
+                    // A block with a large number needs a large grid.
+                    match symbol {
+                        Symbol::BlockIdx(_) => {
+                            let fixed = BTreeSet::from([symbol.clone()]);
+                            self.space.mended_but(&values, &fixed, &[]).iter().for_each(&mut see);
+                        }
+                        _ => see(&values),
+                    }
                 }
+            }
+        }
+        for rounds in 0..=telling_rounds(protocol) {
+            for Choice { counts, symbols } in &self.choices {
+                let reach = |count| self.space.reach(count, symbols, rounds, &start, &BTreeSet::new());
+                counts.iter().filter_map(reach).for_each(|values| see(&values));
             }
         }
         launches
@@ -84,16 +101,34 @@ impl Search<'_> {
 
     /// Returns the values that are tried for a symbol: those of several periods of the quotients and remainders.
     fn tried(&self, symbol: &Symbol) -> Vec<i64> {
-        if matches!(symbol, Symbol::BlockIdx(_)) {
-            return (0..8).collect();
-        }
         let step = self.space.step(symbol);
         let periods = self.all.iter().filter(|count| count.mentions(symbol)).flat_map(Expr::periods);
         let longest = periods.max().unwrap_or(1);
         let count = (8 * longest / step + 2).clamp(16, VALUES);
-        let values = (0..count).map(|multiple| multiple * step);
+        let (first, count) = match symbol {
+            Symbol::BlockIdx(_) => (0, (2 * longest).clamp(8, BLOCKS)),
+            Symbol::Scalar(_) => (-8, count),
+            _ => (0, count),
+        };
+        let values = (first..count).map(|multiple| multiple * step);
         values.filter(|value| self.space.allowed(symbol, *value) == *value).collect()
     }
+}
+
+/// Returns the number of rounds up to which conditions on the counters of loops show all their differences, or [`VISITED`].
+fn telling_rounds(protocol: &Protocol) -> i64 {
+    let mut least = 0;
+    protocol.visit(&mut |stmt| {
+        if let Stmt::If { cond, .. } = stmt
+            && stmt.counts()
+        {
+            let mut constants = BTreeSet::new();
+            periods::constants(cond, &mut constants);
+            let periods = periods::exprs(cond).into_iter().flat_map(Expr::periods);
+            least = constants.into_iter().chain(periods).fold(least, i64::max);
+        }
+    });
+    if least == 0 { 0 } else { (2 * least + 2).min(VISITED) }
 }
 
 /// Reports whether all roles have the same bounds of loops and the same conditions.
@@ -103,7 +138,9 @@ pub(crate) fn are_alike(protocol: &Protocol) -> bool {
         let body = Protocol { body: role.body.clone(), ..Protocol::default() };
         body.visit(&mut |stmt| match stmt {
             Stmt::For { start, end, .. } if stmt.counts() => decisions.push(format!("{start}..{end}")),
-            Stmt::If { cond, .. } | Stmt::While { cond, .. } if stmt.counts() => decisions.push(cond.to_string()),
+            Stmt::If { cond, .. } | Stmt::While { cond, .. } if stmt.counts() => {
+                decisions.push(cond.to_string())
+            }
             _ => {}
         });
         decisions.sort();
@@ -190,7 +227,9 @@ impl Counter<'_> {
                 }
             }
             // A local that changes, or that data decide, is not known from here on.
-            Stmt::Assign { var, .. } | Stmt::Number { var, .. } => self.locals.retain(|(local, _)| local != var),
+            Stmt::Assign { var, .. } | Stmt::Number { var, .. } => {
+                self.locals.retain(|(local, _)| local != var)
+            }
             Stmt::While { .. } if stmt.counts() => return None,
             Stmt::For { .. } | Stmt::If { .. } | Stmt::While { .. } | Stmt::Value(_) => {}
         }
