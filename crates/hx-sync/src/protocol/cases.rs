@@ -155,7 +155,8 @@ fn changing(protocol: &Protocol) -> BTreeSet<Symbol> {
                 Stmt::Assign { var, .. } | Stmt::Number { var, changes: true, .. } => var,
                 Stmt::Let { var, value } if depends(value) => var,
                 Stmt::For { var, start, end, .. } if depends(start) || depends(end) => var,
-                _ => return,
+                Stmt::Let { .. } | Stmt::For { .. } | Stmt::Number { .. } => return,
+                Stmt::Act(..) | Stmt::While { .. } | Stmt::If { .. } | Stmt::Value(_) => return,
             };
             changing.insert(var.clone());
         });
@@ -242,14 +243,20 @@ impl Collector<'_> {
     }
 
     fn deciding(&self, protocol: &Protocol) -> Vec<Expr> {
-        let mut all: BTreeSet<Expr> = BTreeSet::new();
+        let mut all: Vec<Expr> = Vec::new();
         protocol.visit(&mut |stmt| {
             // A definition is expanded where it is used.
-            if !matches!(stmt, Stmt::Let { .. }) {
-                all.extend(exprs(stmt, &self.relevant).into_iter().map(|expr| self.expand(expr)));
+            if matches!(stmt, Stmt::Let { .. }) {
+                return;
+            }
+            for expr in exprs(stmt, &self.relevant) {
+                let expr = self.expand(expr);
+                if !all.contains(&expr) {
+                    all.push(expr);
+                }
             }
         });
-        all.into_iter().collect()
+        all
     }
 
     fn body(&mut self, body: &[Stmt]) {

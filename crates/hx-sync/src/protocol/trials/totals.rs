@@ -131,8 +131,19 @@ fn telling_rounds(protocol: &Protocol) -> i64 {
     if least == 0 { 0 } else { (2 * least + 2).min(VISITED) }
 }
 
-/// Reports whether all roles have the same bounds of loops and the same conditions.
+/// Reports whether all roles have the same bounds of loops and the same conditions, and none depends on the number of a group.
 pub(crate) fn are_alike(protocol: &Protocol) -> bool {
+    let names_group = |role: &Role| {
+        role.index.as_ref().is_some_and(|index| {
+            let body = Protocol { body: role.body.clone(), ..Protocol::default() };
+            let mut names = false;
+            body.visit(&mut |stmt| names |= stmt.counts() && decides(stmt, index));
+            names
+        })
+    };
+    if protocol.roles.iter().any(names_group) {
+        return false;
+    }
     let mut all = protocol.roles.iter().map(|role| {
         let mut decisions: Vec<String> = Vec::new();
         let body = Protocol { body: role.body.clone(), ..Protocol::default() };
@@ -141,7 +152,8 @@ pub(crate) fn are_alike(protocol: &Protocol) -> bool {
             Stmt::If { cond, .. } | Stmt::While { cond, .. } if stmt.counts() => {
                 decisions.push(cond.to_string())
             }
-            _ => {}
+            Stmt::For { .. } | Stmt::If { .. } | Stmt::While { .. } | Stmt::Act(..) => {}
+            Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::Number { .. } | Stmt::Value(_) => {}
         });
         decisions.sort();
         decisions
@@ -150,16 +162,18 @@ pub(crate) fn are_alike(protocol: &Protocol) -> bool {
     all.all(|decisions| Some(decisions) == first)
 }
 
-/// Returns the differences between what the first groups of the roles do with each pipeline and barrier; `None` if they are not known.
+/// Returns the differences between what the roles, and the groups of a role with `each`, do with each pipeline and barrier; `None` if they are not known.
 fn differences(protocol: &Protocol, values: &Values) -> Option<Vec<i64>> {
-    let of = |role: &Role| {
+    let of = |(role, group): (&Role, u32)| {
         let mut counter = Counter { values, locals: Vec::new(), left: ROUNDS, totals: Totals::new() };
         counter.body(&protocol.body, 1)?;
-        counter.locals.extend(role.index.clone().map(|index| (index, 0)));
+        counter.locals.extend(role.index.clone().map(|index| (index, i64::from(group))));
         counter.body(&role.body, 1)?;
         Some(counter.totals)
     };
-    let totals = protocol.roles.iter().map(of).collect::<Option<Vec<Totals>>>()?;
+    let groups = |role: &Role| if role.each { role.groups } else { 1 };
+    let all = protocol.roles.iter().flat_map(|role| (0..groups(role)).map(move |group| (role, group)));
+    let totals = all.map(of).collect::<Option<Vec<Totals>>>()?;
     let mut differences = Vec::new();
     for (at, one) in totals.iter().enumerate() {
         for other in &totals[..=at] {
