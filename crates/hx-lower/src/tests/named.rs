@@ -78,12 +78,6 @@ fn copies_past_the_registers_are_those_of_copy_async() {
 copy(a, s, by: \"cp.async\");
 copy(a, s, by: \"tma.load\");",
         expect![[r#"
-            error[HX0207]: `a` is written, but it is not marked `mut`
-              copy(s, a, by: "tma.store");
-                      ^
-              kernel f(a: f16[64, 64], c: mut f32[64, 64]) grid [1] threads 128 {
-                          ----------- declared here
-              fix: mark `a` as `mut` (`` → `mut `)
             error[HX0218]: `cp.async` moves global to shared memory, which no operation of this call does
               copy(a, s, by: "cp.async");
                              ^^^^^^^^^^
