@@ -31,19 +31,30 @@ pub fn hazards<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
 /// layouts, and no loads of operands: a load that the compiler adds to an asynchronous product is the compiler's to order.
 ///
 /// Returns the instance with whose program the verdict was found. It is another one if too few launches have the facts of this one:
-/// with `where bounds == experts + 1` no launch has multiples of 16 for both.
+/// with `where bounds == experts + 1` no launch has multiples of 16 for both. It is also another one if the roles agree only because
+/// lengths are multiples of 16, which no launch needs.
 pub fn protocol_verdict<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
 ) -> (Instance<'db>, &'db protocol::Verdict) {
     let own = of_form::verdict(db, instance.form(db));
-    if own.open.is_empty() || !own.faults.is_empty() {
+    if !own.faults.is_empty() {
         return (instance, own);
     }
-    let weaker = of_form::weaker(db, instance.form(db));
-    let weaker = weaker.map(|form| (form, of_form::verdict(db, form)));
-    match weaker {
-        Some((form, found)) if found.launches > 0 => (Instance::new(db, form, 0), found),
+    let with = |form| (Instance::new(db, form, 0), of_form::verdict(db, form));
+    if let Some((other, found)) = of_form::of_any_length(db, instance.form(db)).map(with) {
+        // A kernel that is compiled for such lengths only is not launched with others.
+        let is_launched = || thread_program(db, other).is_ok();
+        let decides = !own.open.is_empty() && found.open.is_empty() && found.launches > 0;
+        if decides || !found.faults.is_empty() && is_launched() {
+            return (other, found);
+        }
+    }
+    if own.open.is_empty() {
+        return (instance, own);
+    }
+    match of_form::weaker(db, instance.form(db)).map(with) {
+        Some((other, found)) if found.launches > 0 => (other, found),
         _ => (instance, own),
     }
 }
@@ -86,6 +97,17 @@ mod of_form {
         let lowered = program_of_form(db, form).as_ref().ok()?;
         let mut names = BTreeSet::new();
         lowered.program.requires.iter().for_each(|requirement| equal(&requirement.cond, &mut names));
+        without_divisors(db, form, names)
+    }
+
+    /// Returns the form without the divisors of the dimensions that decide loops and conditions of roles which differ in them; `None`
+    /// if there are none.
+    pub(super) fn of_any_length<'db>(db: &'db dyn Db, form: Form<'db>) -> Option<Form<'db>> {
+        let lowered = program_of_form(db, form).as_ref().ok()?;
+        without_divisors(db, form, protocol::lengths(&lowered.program))
+    }
+
+    fn without_divisors<'db>(db: &'db dyn Db, form: Form<'db>, names: BTreeSet<Symbol>) -> Option<Form<'db>> {
         let mut facts = form.facts(db).clone();
         for symbol in names {
             if let Symbol::Dim(name) = symbol {

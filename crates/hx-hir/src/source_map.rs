@@ -42,6 +42,11 @@ impl SourceMap {
         self.types.get(id).copied()
     }
 
+    /// Returns attribute `index` of a statement. `None` if it has fewer.
+    pub fn attr(&self, id: StmtId, index: usize) -> Option<TextRange> {
+        self.attrs.get(id)?.get(index).copied()
+    }
+
     /// Returns the label of argument `index` of a call or path, or the name of a field or method (`index` 0). `None` if the
     /// expression has no such name.
     pub fn label(&self, id: ExprId, index: usize) -> Option<TextRange> {

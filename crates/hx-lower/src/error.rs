@@ -1,7 +1,7 @@
 //! The errors of lowering, with their places, and their rendering as diagnostics.
 
 use hx_base::{Applicability, Code, Diagnostic, Edit, FileKind, Fix, SourceFile, TextRange};
-use hx_hir::{Db, ExprId, Item, ItemKey, PatId, body_source_map, signature_source_map};
+use hx_hir::{Db, ExprId, Item, ItemKey, PatId, StmtId, body_source_map, signature_source_map};
 
 /// A place in an item, by ids rather than text ranges.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -29,6 +29,8 @@ pub enum ItemPart {
     Pat(PatId),
     /// The label of an argument in a call of the body.
     Label(ExprId, usize),
+    /// An attribute of a statement of the body.
+    Attr(StmtId, usize),
 }
 
 impl Place {
@@ -60,6 +62,7 @@ impl Place {
             ItemPart::Signature(e) => signature?.map.expr(e),
             ItemPart::Body(e) => body?.expr(e),
             ItemPart::Pat(p) => body?.pat(p),
+            ItemPart::Attr(s, i) => body?.attr(s, i),
             ItemPart::Label(e, i) => body?.label(e, i).or_else(|| body?.expr(e)),
         }
     }

@@ -107,6 +107,8 @@ pub(crate) struct Lowering<'db> {
     pub(crate) made_counters: Vec<MadeCounter>,
     /// The loops and branches of the source around the statement, innermost last.
     pub(crate) around: Vec<Around>,
+    /// The counters of unrolled loops.
+    pub(crate) unrolled: BTreeSet<Symbol>,
     /// The peeled loops around the statement, innermost last.
     pub(crate) peels: Vec<Peel>,
     /// The loops with `pipelined` so far, inner ones first.
@@ -142,6 +144,7 @@ impl<'db> Lowering<'db> {
             signalled: false,
             made_counters: Vec::new(),
             around: Vec::new(),
+            unrolled: BTreeSet::new(),
             peels: Vec::new(),
             pipelined: Vec::new(),
             depth: 0,

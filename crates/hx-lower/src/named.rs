@@ -2,7 +2,7 @@
 
 use hx_base::{codes, nearest};
 use hx_hir::ExprId;
-use hx_target::{Instructions, Target};
+use hx_target::{Instructions, Space, Target};
 
 use crate::error::Lower;
 use crate::lowering::Lowering;
@@ -25,11 +25,20 @@ impl Lowering<'_> {
         let naming = std::mem::replace(&mut self.naming, outer);
         let (Some(at), Some(Naming { named, is_met: false })) = (by, naming) else { return result };
         result?;
-        let error = self.error(
+        let mut error = self.error(
             &codes::NO_SUCH_OPERATION,
             at,
             format!("`{}` {}, which no operation of this call does", named.text, does(&named, self.target)),
         );
+        // `copy` goes through registers; only these instructions do not.
+        let ends = named.ends(self.target.rows());
+        if let Some([from, to]) = ends.into_iter().find(|ends| ends.iter().all(|end| *end != Space::Register))
+        {
+            let (from, to) = (from.name(), to.name());
+            error = error.help(format!(
+                "`copy_async` copies from {from} to {to} memory with it; `copy` goes through registers"
+            ));
+        }
         Err(self.report(error))
     }
 

@@ -14,9 +14,10 @@ use crate::value::Value;
 impl Lowering<'_> {
     /// Lowers `barrier()`. The roles that come to the barrier are known once all of them are lowered.
     pub(crate) fn make_barrier(&mut self, given: &BuiltinCall<'_, '_>) -> Lower<Value> {
-        let name = self.output.unique_name(given.hint.unwrap_or("barrier"));
+        let word = given.hint.unwrap_or("barrier").to_owned();
+        let name = self.output.unique_name(&word);
         let origin = self.origin(given.id);
-        Ok(Value::Barrier(self.output.add_barrier(NamedBarrier { name, origin })))
+        Ok(Value::Barrier(self.output.add_barrier(NamedBarrier { name, word, origin })))
     }
 
     /// Lowers `.sync()` and `.arrive()`.
@@ -50,8 +51,10 @@ impl Lowering<'_> {
 
 /// Checks that each barrier joins several groups, that some of them wait there, and that a block has enough barriers.
 pub(crate) fn check(program: &TileProgram, origins: &Origins, diagnostics: &mut Diagnostics) {
+    // A statement with an error emits no operation, so a role that comes to the barrier may be missing.
+    let is_clean = diagnostics.is_clean();
     let mut check = Check { program, origins, diagnostics };
-    for id in program.named_barrier_ids() {
+    for id in program.named_barrier_ids().filter(|_| is_clean) {
         if check.joins(id) {
             check.is_waited_for(id);
         }
@@ -71,7 +74,7 @@ impl Check<'_> {
         let scopes = self.program.scopes_at(id);
         let groups: u32 = scopes.iter().map(|scope| self.program.scope(*scope).groups).sum();
         let (1, Some(scope)) = (groups, scopes.first()) else { return true };
-        let name = &self.program.named_barrier(id).name;
+        let name = &self.program.named_barrier(id).word;
         let scope = self.program.scope(*scope);
         let message = format!("only the {scope} comes to `{name}`, expected several roles or groups");
         let help = format!(
@@ -85,7 +88,7 @@ impl Check<'_> {
     fn is_waited_for(&mut self, id: NamedBarrierId) {
         let waits = self.first(id, |op| matches!(op, SyncOp::SyncAt { .. }));
         let (None, arrival @ Some(_)) = (waits, self.first(id, |_| true)) else { return };
-        let name = &self.program.named_barrier(id).name;
+        let name = &self.program.named_barrier(id).word;
         let message = format!("every role arrives at `{name}` and none waits there");
         let help = format!("the role that needs what the others did waits for them: `{name}.sync()`");
         self.report(arrival, message, |error| error.help(help));

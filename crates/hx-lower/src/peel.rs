@@ -4,7 +4,7 @@
 //! the end of this part is known. The second part is lowered from the same text with the other value.
 
 use hx_base::codes;
-use hx_hir::{ExprId, Pat, PatId, Resolution, StmtKind};
+use hx_hir::{ExprId, Pat, PatId, Resolution, StmtId, StmtKind};
 use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{Control, Rounds, Stmt};
 
@@ -52,10 +52,10 @@ impl Lowering<'_> {
         &mut self,
         (pat, iterable, body): (PatId, ExprId, ExprId),
         (start, end): (Expr, Expr),
-        unroll: bool,
+        unrolled: Option<StmtId>,
     ) -> Lower<()> {
-        let first_inside = self.output.numbers_made();
-        let (var, peel, stmts) = self.half(pat, body, (&start, &end), (first_inside, None))?;
+        let (first_inside, unroll) = (self.output.numbers_made(), unrolled.is_some());
+        let (var, peel, stmts) = self.half(pat, body, (&start, &end), (first_inside, None, unroll))?;
         let Some(bound) = peel.bound else {
             if !stmts.is_empty() {
                 self.output.push(Stmt::Control(Control::For {
@@ -67,6 +67,9 @@ impl Lowering<'_> {
             return if peel.decided { Ok(()) } else { self.nothing_to_peel(pat, iterable, peel.other) };
         };
         let middle = start.maximum(&end.minimum(&bound, &self.facts), &self.facts);
+        if let Some(id) = unrolled {
+            self.expect_known_rounds(id, &start, &middle)?;
+        }
         if !stmts.is_empty() {
             let rounds = Rounds::Range { start, end: middle.clone(), unroll };
             self.output.push(Stmt::Control(Control::For { var, rounds, body: stmts }));
@@ -74,7 +77,7 @@ impl Lowering<'_> {
         if self.facts.proves_le(&end, &middle) {
             return Ok(());
         }
-        let (var, _, stmts) = self.half(pat, body, (&middle, &end), (first_inside, Some(bound)))?;
+        let (var, _, stmts) = self.half(pat, body, (&middle, &end), (first_inside, Some(bound), unroll))?;
         if !stmts.is_empty() {
             self.output.push(Stmt::Control(Control::For {
                 var,
@@ -92,9 +95,12 @@ impl Lowering<'_> {
         pat: PatId,
         body: ExprId,
         (start, end): (&Expr, &Expr),
-        (first_inside, bound): (u32, Option<Expr>),
+        (first_inside, bound, unroll): (u32, Option<Expr>, bool),
     ) -> Lower<(Symbol, Peel, Vec<Stmt>)> {
         let counter = self.counter(pat, start, end);
+        if unroll {
+            self.unrolled.insert(counter.clone());
+        }
         let mut stated = Vec::new();
         if let Some(bound) = &bound {
             let later = Cond::Cmp(CmpOp::Le, bound.clone(), Expr::symbol(counter.clone()));

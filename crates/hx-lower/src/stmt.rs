@@ -3,13 +3,12 @@
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
-    ArithOp, BinaryOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, Stmt as HirStmt, StmtId, StmtKind,
-    TypeRef, TypeRefId,
+    ArithOp, BinaryOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, StmtId, StmtKind, TypeRef, TypeRefId,
 };
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{Control, Leaf, OpKind, Rounds, Scalar, Stmt};
 
-use crate::error::{ItemPart, Lower};
+use crate::error::{ItemPart, Lower, LowerError};
 use crate::flow::range_of_type;
 use crate::lowering::Lowering;
 use crate::value::{Lazy, Tensor, Value};
@@ -28,7 +27,7 @@ impl Lowering<'_> {
             StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),
             StmtKind::Expr(expr) => self.eval(*expr).map(|_| ()),
             StmtKind::For { pat, iterable, stages, body } => {
-                self.for_stmt(stmt, (*pat, *iterable, *body), *stages)
+                self.for_stmt(id, (*pat, *iterable, *body), *stages)
             }
             StmtKind::While { condition, body } => {
                 self.inside("loop", *condition, |lowering| lowering.while_stmt(*condition, *body))
@@ -340,7 +339,7 @@ impl Lowering<'_> {
 
     fn for_stmt(
         &mut self,
-        stmt: &HirStmt,
+        id: StmtId,
         (pat, iterable, body): (PatId, ExprId, ExprId),
         stages: Option<ExprId>,
     ) -> Lower<()> {
@@ -354,16 +353,16 @@ impl Lowering<'_> {
                 );
             }
             let parts = (pat, iterable, body);
-            return self.drawn_loop(stmt, parts, made);
+            return self.drawn_loop(&self.store()[id], parts, made);
         }
         self.inside("loop", iterable, |lowering| {
-            lowering.counted_loop(stmt, (pat, iterable, body), stages, range)
+            lowering.counted_loop(id, (pat, iterable, body), stages, range)
         })
     }
 
     fn counted_loop(
         &mut self,
-        stmt: &HirStmt,
+        id: StmtId,
         (pat, iterable, body): (PatId, ExprId, ExprId),
         stages: Option<(ExprId, i64)>,
         range: Value,
@@ -387,8 +386,12 @@ impl Lowering<'_> {
         if self.facts.proves_le(&end, &start) {
             return Ok(());
         }
-        let has = |name: &str| stmt.attrs.iter().any(|a| a.name == name);
+        let attrs = &self.store()[id].attrs;
+        let has = |name: &str| attrs.iter().any(|a| a.name == name);
         let unroll = has("unroll");
+        if unroll {
+            self.expect_known_rounds(id, &start, &end)?;
+        }
         if unroll
             && let Some(bounds) = crate::slice::written_out(&start, &end)
             && self.indexes_registers(body, pat)
@@ -406,10 +409,14 @@ impl Lowering<'_> {
             if let Some((at, _)) = stages {
                 return self.unsupported(at, "`pipelined` on a loop with `#[peel]`");
             }
+            let unroll = unroll.then_some(id);
             return self.peeled_loop((pat, iterable, body), (start, end), unroll);
         }
         let first_inside = self.output.numbers_made();
         let var = self.counter(pat, &start, &end);
+        if unroll {
+            self.unrolled.insert(var.clone());
+        }
         let (result, stmts) = self.rounds(pat, &var, body);
         if !stmts.is_empty() {
             self.pipelines(&var, iterable, stages, first_inside);
@@ -422,6 +429,21 @@ impl Lowering<'_> {
             }));
         }
         result
+    }
+
+    /// Reports an unrolled loop whose rounds are not known at compile time. They may depend on counters of unrolled loops around it.
+    pub(crate) fn expect_known_rounds(&mut self, id: StmtId, start: &Expr, end: &Expr) -> Lower<()> {
+        let is_known = |symbol: &Symbol| self.unrolled.contains(symbol);
+        let Some(open) = [start, end].into_iter().find(|bound| !bound.symbols().iter().all(is_known)) else {
+            return Ok(());
+        };
+        let at = self.store()[id].attrs.iter().position(|attr| attr.name == "unroll").unwrap_or_default();
+        let message =
+            format!("found `#[unroll]` on a loop with the bound `{open}`, which is known only at run time");
+        let error = LowerError::new(&codes::NOT_CONSTANT, self.place_at(ItemPart::Attr(id, at)), message).help(
+            "leave out `#[unroll]`, or give the loop bounds of numbers, constants and compile-time parameters",
+        );
+        Err(self.report(error))
     }
 
     /// Makes the counter of a loop, and states its range.

@@ -22,6 +22,7 @@ mod ranges;
 mod roles;
 mod shapes;
 mod strides;
+mod unrolled;
 
 use hx_base::Diagnostic;
 use hx_hir::testing::{TestDb, draw};

@@ -13,8 +13,10 @@
 //! Start at [`check`].
 
 mod accesses;
+mod cases;
 mod coverage;
 mod drawn;
+mod expansion;
 mod faults;
 mod knowledge;
 mod launch;
@@ -42,7 +44,7 @@ pub use faults::{
 };
 pub use launch::{Counts, LEVEL};
 pub use orders::{Orders, Wrong, orders};
-pub use program::{Act, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
+pub use program::{Act, Far, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
 pub use translate::translate;
 
 use coverage::Coverage;
@@ -81,6 +83,16 @@ pub struct Verdict {
 pub fn verdict(tile: &TileProgram, poll: &dyn Fn()) -> Verdict {
     let translated = translate(tile);
     translated.map_or_else(Verdict::default, |(protocol, launchable)| check(&protocol, &launchable, poll))
+}
+
+/// Returns the dimensions on whose divisors it may depend whether the roles of a program agree: none if all roles have the same loops
+/// and conditions.
+pub fn lengths(tile: &TileProgram) -> BTreeSet<Symbol> {
+    let translated = translate(tile).filter(|(protocol, _)| !trials::are_alike(protocol));
+    let Some((protocol, launchable)) = translated else { return BTreeSet::new() };
+    let mut lengths = trials::deciding(&protocol, &launchable);
+    lengths.retain(|symbol| matches!(symbol, Symbol::Dim(_)));
+    lengths
 }
 
 /// Returns the barriers among `barriers` that the protocol of a program does without, all together; all of them if the program
@@ -151,11 +163,16 @@ pub fn check(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> V
 /// Follows a protocol under launches that run through all of its statements, as far as some are found. Returns them, too.
 fn followed(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> (Verdict, Vec<Launch>) {
     let mut launches = trials::launches(protocol, launchable);
-    let most = |start: &Expr, end: &Expr| launchable.facts.range(&(end.clone() - start.clone())).1;
-    let mut coverage = Coverage::new(protocol, &most);
+    let mut coverage = Coverage::new(protocol, launchable);
     let mut verdict = follow(protocol, &launches, Some(&mut coverage), &|_| false, poll);
-    if coverage.is_open() {
-        let more = trials::more(protocol, launchable, &mut coverage);
+    let searches: [Further; 3] = [
+        &|_| trials::uneven(protocol, launchable),
+        &|coverage| trials::aimed(protocol, launchable, coverage),
+        &|coverage| trials::more(protocol, launchable, coverage),
+    ];
+    for search in searches {
+        let mut more = search(&mut coverage);
+        more.retain(|launch| !launches.contains(launch));
         let found = follow(protocol, &more, Some(&mut coverage), &|_| false, poll);
         verdict.launches += found.launches;
         let known: BTreeSet<Key> = verdict.faults.iter().map(|fault| fault.kind.key()).collect();
@@ -164,6 +181,14 @@ fn followed(protocol: &Protocol, launchable: &Launchable, poll: &dyn Fn()) -> (V
     }
     verdict.open = coverage.open();
     (verdict, launches)
+}
+
+/// Finds further launches for what the followed ones left open.
+type Further<'a> = &'a dyn Fn(&mut Coverage) -> Vec<Launch>;
+
+/// Returns the number of a statement: the protocol does not move while it is followed.
+fn address(stmt: &Stmt) -> usize {
+    std::ptr::from_ref(stmt) as usize
 }
 
 /// Leaves out the faults that follow from others.
@@ -256,6 +281,7 @@ fn leave_out_consequences(faults: &mut Vec<Fault>) {
         | Kind::Race { .. }
         | Kind::Unequal { .. }
         | Kind::Divided { .. }
+        | Kind::Unstored { .. }
         | Kind::Gone { .. } => true,
     });
 }

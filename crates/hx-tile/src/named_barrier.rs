@@ -8,7 +8,10 @@ use crate::{NamedBarrierId, OpKind, Origin, ScopeId, SyncOp, TileProgram};
 /// not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedBarrier {
+    /// A name that nothing else in the program has.
     pub name: String,
+    /// The name in the source.
+    pub word: String,
     pub origin: Origin,
 }
 

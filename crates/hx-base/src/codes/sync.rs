@@ -358,9 +358,11 @@ family! {
     /// The compiler follows pipelines, turns, asynchronous products and barriers under launches that it chooses: with 0, 1, 2 and as
     /// many rounds of each loop as the rings have stages, one and two more, for lengths that a launch passes and for numbers that the
     /// kernel reads. The source may count slots itself: `out[.., i % 8]` uses a slot again after 8 rounds, and first in a later round
-    /// than 0, so such a loop runs for 17 rounds. What goes wrong in one of these launches is an error. This warning says that a part
-    /// of the kernel was not decided, and which expression stood in the way: no launch satisfies all `where` clauses, a loop cannot be made to run for enough rounds, a condition
-    /// never changes, or the smallest launches are too long to follow. Such a kernel may hang or race on a GPU.
+    /// than 0, so such a loop runs for 17 rounds. A condition has to hold in one launch and to fail in another, and each operand of
+    /// a `min` or `max` in a bound has to be its value, unless all roles have the same bound. What goes wrong in one of these launches
+    /// is an error. This warning says that a part of the kernel was not decided, and which expression stood in the way: no launch
+    /// satisfies all `where` clauses, a loop cannot be made to run for enough rounds, a condition never changes, or the launches that
+    /// would show it are too long to follow. Such a kernel may hang or race on a GPU.
     ///
     /// ```hx fails
     /// kernel sums(x: f32[m], y: mut f32[m]) where m % 7 == 3, m % 7 == 4 grid [1] {
@@ -405,7 +407,56 @@ family! {
     ///     }
     /// }
     /// ```
-    UNCHECKED_PIPELINES = "HX0419", "unchecked-pipelines", Warning, "the pipelines of a kernel were not checked";
+    ///
+    /// Bounds that differ only in launches that are too long to follow:
+    ///
+    /// ```hx fails
+    /// kernel sums(x: f32[m], y: mut f32[m]) grid [1] {
+    ///     let s = shared_tensor(f32, [256]);
+    ///     let (full, free) = (barrier(), barrier());
+    ///     warp_groups {
+    ///         producer {
+    ///             for i in 0..min(cdiv(m, 256), 1000000) {
+    ///                 copy(load(tile(x, [256])[.., i]), s);
+    ///                 full.sync();
+    ///                 free.sync();
+    ///             }
+    ///         }
+    ///         consumer {
+    ///             for i in 0..cdiv(m, 256) {
+    ///                 full.sync();
+    ///                 copy(load(s), tile(y, [256])[.., i]);
+    ///                 free.sync();
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel sums(x: f32[m], y: mut f32[m]) grid [1] {
+    ///     let s = shared_tensor(f32, [256]);
+    ///     let (full, free) = (barrier(), barrier());
+    ///     let rounds = min(cdiv(m, 256), 1000000);
+    ///     warp_groups {
+    ///         producer {
+    ///             for i in 0..rounds {
+    ///                 copy(load(tile(x, [256])[.., i]), s);
+    ///                 full.sync();
+    ///                 free.sync();
+    ///             }
+    ///         }
+    ///         consumer {
+    ///             for i in 0..rounds {
+    ///                 full.sync();
+    ///                 copy(load(s), tile(y, [256])[.., i]);
+    ///                 free.sync();
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    UNCHECKED_PIPELINES = "HX0419", "unchecked-pipelines", Warning, "pipelines or barriers of a kernel were not checked";
 
     /// A register tensor is read before anything has written it: on every path, or on a path whose condition the note names. Its
     /// elements are what the registers held before. The accumulator of a product is read, too: `fill` it before the loop. A part
@@ -448,7 +499,8 @@ family! {
 
     /// Elements of global memory are used while a store of the copy unit still writes them. `wait_stores(n)` waits until stores have
     /// read shared memory, so that it may be written again; what they write is then on its way. `wait_stores(n, read: false)` waits
-    /// until it is in global memory, and a `sync()` behind it tells the other threads of the block. Only sums may meet: stores with
+    /// until it is in global memory, and a `sync()` behind it tells the other threads of the block. In a role, `sync()` tells the threads
+    /// of that role: another role hears of it at a barrier of both, or with a stage of a pipeline. Only sums may meet: stores with
     /// `add: true` and atomic sums of threads.
     ///
     /// ```hx fails

@@ -7,10 +7,12 @@ use hx_lower::Lowered;
 use hx_sync::protocol::{
     Blocked, Cause, Fault, Fix as Change, FixAt, FixWith, Kind, LEVEL, RaceAccess, Rounds, Want,
 };
-use hx_tile::{OpId, OpKind, SyncOp, TensorId};
+use hx_target::Mode;
+use hx_tile::{OpId, OpKind, ParamId, SyncOp, TensorId};
 
 use super::Places;
 use super::calls::leaves;
+use super::stores::{completing, in_flight};
 use super::sync::{apart, indentation, lines_before, statement_of, unsignalled, with_space_before};
 
 /// The most loop counts that a note names, and the longest expression of one, in bytes.
@@ -71,6 +73,9 @@ impl Teller<'_> {
             }
             Kind::Race { tensor, earlier, later, cause, pipe } => {
                 self.race(*tensor, *earlier, *later, *cause, *pipe)
+            }
+            Kind::Unstored { store, access, param, mode, complete } => {
+                self.unstored(*store, *access, (*param, *mode), *complete)
             }
             Kind::InFlight { product, later, tensor, write, release } => {
                 self.in_flight(*product, *later, *tensor, *write, *release)
@@ -444,6 +449,23 @@ impl Teller<'_> {
         }
     }
 
+    /// Describes an access to elements that a store of another role writes.
+    fn unstored(
+        self,
+        store: OpId,
+        access: OpId,
+        (param, mode): (ParamId, Mode),
+        complete: bool,
+    ) -> Diagnostic {
+        let message = in_flight(self.lowered, param, mode, complete);
+        let found = self.at(&codes::STORE_IN_FLIGHT, access, message);
+        let found = self.also(found, store, "another role begins the store here");
+        found.help(match complete {
+            false => "the role that stores waits with `wait_stores(0, read: false)`, and then comes to a barrier of both roles; `sync()` is a barrier of one role only",
+            true => "both roles come to a barrier between the two, in every round: the one that stores behind its `wait_stores`, and again before its next store; `sync()` is a barrier of one role only",
+        })
+    }
+
     /// Says what tells all threads of two operations something.
     fn tells(self, earlier: OpId, later: OpId) -> &'static str {
         match apart(self.lowered, earlier, later) {
@@ -514,6 +536,10 @@ impl Teller<'_> {
                 (title, vec![removed, lines_after(places, after, &[call])?])
             }
             FixAt::Join { earlier, later, outside, joint } => self.joins([earlier, later], outside, joint)?,
+            FixAt::Complete(wait) => {
+                let (edit, call) = completing(places, lowered, wait)?;
+                (format!("wait for the writes, too: `{call}`"), vec![edit])
+            }
             FixAt::Leave { op, leave } => {
                 let (wait, edit) = leaves(places, lowered, op, leave)?;
                 (format!("`{wait}({leave})`"), vec![edit])
@@ -530,6 +556,7 @@ impl Teller<'_> {
             FixWith::WaitProducts(leave) => format!("gemm_wait({leave})"),
             FixWith::WaitCopies(leave) => format!("wait({leave})"),
             FixWith::WaitStores(leave) => format!("wait_stores({leave})"),
+            FixWith::WaitWrites(leave) => format!("wait_stores({leave}, read: false)"),
             FixWith::Sync => "sync()".to_owned(),
             FixWith::Pass(turns) => format!("{}.pass()", self.turns(turns)),
         }

@@ -4,7 +4,7 @@ use hx_base::{Applicability, Diagnostic, Edit, Fix, TextRange, TextSize, codes};
 use hx_lower::Lowered;
 use hx_sync::stores::{Fault, Fix as Change};
 use hx_target::Mode;
-use hx_tile::{OpId, Param};
+use hx_tile::{OpId, Param, ParamId};
 
 use super::Places;
 use super::sync::{lines_before, statement_of};
@@ -19,20 +19,25 @@ pub(super) fn findings(places: &Places<'_>, lowered: &Lowered) -> Vec<Diagnostic
     found.iter().map(|fault| finding(places, lowered, fault)).collect()
 }
 
-fn finding(places: &Places<'_>, lowered: &Lowered, fault: &Fault) -> Diagnostic {
-    let name = match lowered.program.param(fault.param) {
+/// Returns the message about an access to elements that a store writes. `complete`: the store is complete, and the threads do not know.
+pub(super) fn in_flight(lowered: &Lowered, param: ParamId, mode: Mode, complete: bool) -> String {
+    let name = match lowered.program.param(param) {
         Param::Tensor(t) => &t.name,
         Param::Int { name, .. } | Param::Float { name, .. } => name,
     };
-    let verb = match fault.mode {
+    let verb = match mode {
         Mode::Read => "read",
         Mode::Write => "written",
         Mode::Update | Mode::Add => "updated",
     };
-    let message = match fault.complete {
+    match complete {
         false => format!("`{name}` is {verb} while a store to it is in flight"),
         true => format!("`{name}` is {verb} by threads that do not know whether the store to it is complete"),
-    };
+    }
+}
+
+fn finding(places: &Places<'_>, lowered: &Lowered, fault: &Fault) -> Diagnostic {
+    let message = in_flight(lowered, fault.param, fault.mode, fault.complete);
     let (file, range) = places.op(lowered, fault.access).unwrap_or_else(|| places.kernel());
     let mut found = Diagnostic::new(&codes::STORE_IN_FLIGHT, file, range, message);
     if let Some((file, range)) = places.op(lowered, fault.store) {
@@ -75,7 +80,7 @@ fn fix(places: &Places<'_>, lowered: &Lowered, change: Change) -> Option<Fix> {
 
 /// Returns the edit after which a wait also waits for the writes of stores, and the text of the edited call; `None` if the
 /// kernel itself does not write the call.
-fn completing(places: &Places<'_>, lowered: &Lowered, wait: OpId) -> Option<(Edit, String)> {
+pub(super) fn completing(places: &Places<'_>, lowered: &Lowered, wait: OpId) -> Option<(Edit, String)> {
     statement_of(places, lowered, wait)?;
     let (file, range) = places.op(lowered, wait)?;
     let call = file.text(places.db).get(std::ops::Range::<usize>::from(range))?;

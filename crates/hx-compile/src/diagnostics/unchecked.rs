@@ -8,13 +8,14 @@ use super::Places;
 use super::sync::statement_of;
 
 /// The longest expression that a message shows, in bytes.
-const LONGEST: usize = 60;
+const LONGEST: usize = 80;
 
 /// Returns the warning that a kernel was not checked, with all reasons; `None` if everything was decided.
 pub(super) fn pipelines(places: &Places<'_>, lowered: &Lowered, open: &[Open]) -> Option<Diagnostic> {
     let (first, others) = open.split_first()?;
     let (file, range) = place(places, lowered, first).unwrap_or_else(|| places.kernel());
-    let message = format!("the pipelines of this kernel were not checked: {}", reason(lowered, &first.why));
+    let message =
+        format!("the {} of this kernel were not checked: {}", subject(lowered), reason(lowered, &first.why));
     let mut found = Diagnostic::new(&codes::UNCHECKED_PIPELINES, file, range, message);
     for open in others {
         let (file, range) = place(places, lowered, open).unwrap_or_else(|| places.kernel());
@@ -26,7 +27,28 @@ pub(super) fn pipelines(places: &Places<'_>, lowered: &Lowered, open: &[Open]) -
         let rounds = if *seen == 1 { "round" } else { "rounds" };
         found = found.note(format!("the launches that were tried have at most {seen} {rounds} (`{count}`)"));
     }
+    if open.iter().any(|open| matches!(open.why, Why::Case { .. })) {
+        found = found.help(
+            "if all roles have the same bound, no such launch is needed; a `where` clause can rule it out, too",
+        );
+    }
     Some(found.note("a fault in them would be seen by the simulator, in a launch that shows it"))
+}
+
+/// Returns the words for what the kernel orders its threads with.
+fn subject(lowered: &Lowered) -> &'static str {
+    let program = &lowered.program;
+    let barriers = program.named_barrier_ids().next().is_some();
+    match (program.pipes.is_empty(), program.turns.is_empty(), barriers) {
+        (false, true, false) => "pipelines",
+        (true, false, false) => "turns",
+        (true, true, true) => "barriers",
+        (false, false, false) => "pipelines and turns",
+        (false, true, true) => "pipelines and barriers",
+        (true, false, true) => "turns and barriers",
+        (false, false, true) => "pipelines, turns and barriers",
+        (true, true, false) => "asynchronous operations",
+    }
 }
 
 /// Returns the place of the loop or condition; `None` if it has no operation with a place in the source.
@@ -61,6 +83,13 @@ fn reason(lowered: &Lowered, why: &Why) -> String {
             let cond = quoted(cond, "this condition");
             let truth = if *always { "fails" } else { "holds" };
             format!("no launch was found in which {cond} {truth}")
+        }
+        Why::Case { cond, of } => {
+            let (cond, of) = (quoted(cond, "a comparison"), quoted(of, "an expression here"));
+            match cond == of {
+                true => format!("no launch that was followed has {cond}"),
+                false => format!("no launch that was followed has {cond}, which decides {of}"),
+            }
         }
         Why::Unknown { text } => {
             let text = quoted(text, "a number here");

@@ -1,8 +1,10 @@
 //! Findings about instructions that the source names and that cannot be.
 
-use expect_test::expect;
+use expect_test::{Expect, expect};
+use hx_target::Target;
 
-use super::check;
+use super::{check, drawn};
+use crate::{check_file, test_db::TestDb};
 
 #[test]
 fn an_access_that_the_named_instruction_cannot_make() {
@@ -52,5 +54,44 @@ fn a_loop_whose_loads_are_named_reads_nothing_ahead() {
             HX0232 `3` found `pipelined` on a loop that loads nothing ahead
               help: it reads ahead what statements of the body itself `load` from global memory, at places that follow from the counter
         "#]],
+    );
+}
+
+/// A store of the copy unit writes or adds, and each has an instruction of its own.
+#[test]
+fn a_store_whose_named_instruction_writes_what_is_to_be_added() {
+    let store = |arguments: &str| {
+        format!(
+            "kernel sums(x: f32[m], y: mut f32[m]) where m % 4 == 0 grid [cdiv(m, 256)] threads 64 {{
+    let s = shared_tensor(f32, [256]);
+    copy(tile(x, [256])[.., block_idx], s);
+    sync();
+    copy_async(s, tile(y, [256])[.., block_idx], {arguments});
+    wait_stores(0);
+}}
+"
+        )
+    };
+    let check = |text: &str, expected: Expect| {
+        let (db, file) = TestDb::with_file(text);
+        expected.assert_eq(&drawn(text, check_file(&db, file, Target::usual())));
+    };
+    check(
+        &store("add: true, by: \"tma.store\""),
+        expect![[r#"
+        HX0302 `copy_async(s, tile(y, [256])[.., block_idx], add: true, by: "tma.store")` `tma.store` does not add elements of type `f32`
+          `copy_async(s, tile(y, [256])[.., block_idx], add: true, by: "tma.store")`: `copy_async`
+          help: without `by: "tma.store"` the compiler chooses the instruction
+          help: `tma.reduce.add` adds them
+    "#]],
+    );
+    check(
+        &store("by: \"tma.reduce\""),
+        expect![[r#"
+        HX0302 `copy_async(s, tile(y, [256])[.., block_idx], by: "tma.reduce")` `tma.reduce` does not store elements of type `f32`
+          `copy_async(s, tile(y, [256])[.., block_idx], by: "tma.reduce")`: `copy_async`
+          help: without `by: "tma.reduce"` the compiler chooses the instruction
+          help: `tma.store` or `bulk.store` stores them
+    "#]],
     );
 }

@@ -331,3 +331,77 @@ fn the_stores_of_a_role_are_waited_for_in_the_role() {
     );
     check("wait_stores(0, read: false)", expect![[""]]);
 }
+
+/// Returns a kernel whose first role stores a tile, and whose second role reads it, with these statements behind the store and before the
+/// read.
+fn roles(behind: &str, before: &str) -> String {
+    format!(
+        "kernel k(x: f32[m], y: mut f32[m], z: mut f32[m])
+    where m % 4 == 0
+    grid [cdiv(m, 256)]
+{{
+    let s = shared_tensor(f32, [256]);
+    let stored = barrier();
+    warp_groups {{
+        producer {{
+            copy(tile(x, [256])[.., block_idx], s);
+            sync();
+            copy_async(s, tile(y, [256])[.., block_idx]);
+            {behind}
+        }}
+        consumer {{
+            {before}
+            copy(load(tile(y, [256])[.., block_idx]), tile(z, [256])[.., block_idx]);
+        }}
+    }}
+}}
+"
+    )
+}
+
+#[test]
+fn another_role_hears_of_a_store_at_a_barrier_behind_the_wait_for_its_writes() {
+    check_fixes(&roles("wait_stores(0, read: false);\nstored.sync();", "stored.sync();"), expect![[""]]);
+    check_fixes(&roles("wait_stores(0, read: false);\nstored.arrive();", "stored.sync();"), expect![[""]]);
+    check_fixes(
+        &roles("wait_stores(0);\nstored.sync();", "stored.sync();"),
+        expect![[r#"
+        HX0422 `load(tile(y, [256])[.., block_idx])` `y` is read while a store to it is in flight
+          `copy_async(s, tile(y, [256])[.., block_idx])`: another role begins the store here
+          fix: wait for the writes, too: `wait_stores(0, read: false)`
+    "#]],
+    );
+    check_fixes(
+        &roles("stored.sync();", "stored.sync();"),
+        expect![[r#"
+        HX0422 `load(tile(y, [256])[.., block_idx])` `y` is read while a store to it is in flight
+          `copy_async(s, tile(y, [256])[.., block_idx])`: another role begins the store here
+          fix: insert `wait_stores(0, read: false)`
+    "#]],
+    );
+}
+
+#[test]
+fn a_barrier_that_does_not_lie_between_a_store_and_another_role_tells_nothing() {
+    let found = |text: &str, expected: Expect| {
+        let (db, file) = TestDb::with_file(text);
+        expected.assert_eq(&drawn(text, check_file(&db, file, Target::usual())));
+    };
+    found(
+        &roles("wait_stores(0, read: false);\nsync();", "sync();")
+            .replace("    let stored = barrier();\n", ""),
+        expect![[r#"
+        HX0422 `load(tile(y, [256])[.., block_idx])` `y` is read by threads that do not know whether the store to it is complete
+          `copy_async(s, tile(y, [256])[.., block_idx])`: another role begins the store here
+          help: both roles come to a barrier between the two, in every round: the one that stores behind its `wait_stores`, and again before its next store; `sync()` is a barrier of one role only
+    "#]],
+    );
+    found(
+        &roles("stored.sync();\nwait_stores(0, read: false);\nsync();", "stored.sync();"),
+        expect![[r#"
+        HX0422 `load(tile(y, [256])[.., block_idx])` `y` is read by threads that do not know whether the store to it is complete
+          `copy_async(s, tile(y, [256])[.., block_idx])`: another role begins the store here
+          fix: insert `wait_stores(0, read: false)`
+    "#]],
+    );
+}

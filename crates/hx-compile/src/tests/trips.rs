@@ -193,3 +193,65 @@ fn a_flag_between_roles_orders_what_was_released_before_it() {
     // Which of several writes ends the wait depends on their values, which are not followed.
     assert_eq!(codes(&format!("{data} {release} {release}")), ["HX0419"]);
 }
+
+/// Returns the kernel of [`ring`] whose producer has another bound.
+fn uneven(producer: &str, consumer: &str, header: &str) -> String {
+    let text = ring([header, "", consumer], "pipe.release();");
+    text.replacen(&format!("for i in {consumer}"), &format!("for i in {producer}"), 1)
+}
+
+#[test]
+fn a_limit_that_no_launch_reaches_is_not_checked() {
+    check(
+        &uneven("0..min(cdiv(m, 256), 1000000)", "0..cdiv(m, 256)", "grid [1]"),
+        expect![[r#"
+        HX0419 `for i in 0..min(cdiv(m, 256), 1000000) {` the pipelines of this kernel were not checked: no launch that was followed has `1000000 < (m + 255) / 256`, which decides `min(1000000, (m + 255) / 256)`
+          note: a fault in them would be seen by the simulator, in a launch that shows it
+          help: if all roles have the same bound, no such launch is needed; a `where` clause can rule it out, too
+    "#]],
+    );
+}
+
+#[test]
+fn a_clause_rules_out_the_launches_beyond_a_limit() {
+    let text = uneven("0..min(cdiv(m, 256), 1000000)", "0..cdiv(m, 256)", "where m <= 256000000 grid [1]");
+    check(&text, expect![[""]]);
+}
+
+#[test]
+fn a_limit_in_all_roles_needs_no_launch_beyond_it() {
+    check(&ring(["grid [1]", "", "0..min(cdiv(m, 256), 1000000)"], "pipe.release();"), expect![[""]]);
+}
+
+/// The message names what the kernel has: a barrier here.
+#[test]
+fn barriers_that_are_not_checked_are_called_barriers() {
+    check(
+        "kernel meet(x: f32[m], y: mut f32[m]) grid [1] {
+    let s = shared_tensor(f32, [256]);
+    let (full, free) = (barrier(), barrier());
+    warp_groups {
+        producer {
+            for i in 0..min(cdiv(m, 256), 1000000) {
+                copy(load(tile(x, [256])[.., i]), s);
+                full.sync();
+                free.sync();
+            }
+        }
+        consumer {
+            for i in 0..cdiv(m, 256) {
+                full.sync();
+                copy(load(s), tile(y, [256])[.., i]);
+                free.sync();
+            }
+        }
+    }
+}
+",
+        expect![[r#"
+            HX0419 `for i in 0..min(cdiv(m, 256), 1000000) {` the barriers of this kernel were not checked: no launch that was followed has `1000000 < (m + 255) / 256`, which decides `min(1000000, (m + 255) / 256)`
+              note: a fault in them would be seen by the simulator, in a launch that shows it
+              help: if all roles have the same bound, no such launch is needed; a `where` clause can rule it out, too
+        "#]],
+    );
+}

@@ -113,6 +113,7 @@ impl<'a> Launcher<'a> {
             }
         }
         let help = self.pipe_help(instance, &error.fault);
+        let help = help.or_else(|| self.roles_help(instance, error).map(str::to_owned));
         if let Some(help) = help.or_else(|| remedy(&error.fault).map(str::to_owned)) {
             found = found.help(help);
         }
@@ -126,6 +127,30 @@ impl<'a> Launcher<'a> {
         let OpKind::CopyAsync { signal: Some(pipe), .. } = program.op(copy.op?)?.kind else { return None };
         let pipe = &program.pipes[pipe.0 as usize].name;
         Some(format!("`{pipe}.wait()` returns the stage whose copies have arrived"))
+    }
+
+    /// Returns the advice for two accesses of different roles, which no `sync()` orders; `None` for every other fault.
+    fn roles_help(&self, instance: Instance<'a>, error: &SimError) -> Option<&'static str> {
+        let (earlier, help) = match &error.fault {
+            Fault::SharedRace { earlier, .. } | Fault::GlobalRace { earlier, .. } => (
+                earlier.op,
+                "a barrier of both roles, `let ready = barrier();`, orders them: `ready.sync();` in each role between the two",
+            ),
+            Fault::StoreInFlight { copy, .. } => (
+                copy.op,
+                "the role that stores waits with `wait_stores(0);`, and comes to a barrier of both roles before the other one writes",
+            ),
+            Fault::DestinationInFlight { store, .. } => (
+                store.op,
+                "the role that stores waits with `wait_stores(0, read: false);`, and comes to a barrier of both roles before the other one goes on",
+            ),
+            _ => return None,
+        };
+        let program = &tile_program(self.db, instance).as_ref().ok()?.program;
+        let scope = |op| program.op(op).map(|op| program.scope(op.scope));
+        let (one, other) = (scope(earlier?)?, scope(error.place.as_ref()?.op?)?);
+        let apart = one.end() <= u64::from(other.first) || other.end() <= u64::from(one.first);
+        apart.then_some(help)
     }
 
     /// Returns the place of an operation in the text; `None` if it has none.

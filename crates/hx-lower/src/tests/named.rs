@@ -70,3 +70,22 @@ copy(load(s, by: 7), s);",
         "#]],
     );
 }
+
+#[test]
+fn copies_past_the_registers_are_those_of_copy_async() {
+    check_named(
+        "let s = shared_tensor(f16, [64, 64]);
+copy(a, s, by: \"cp.async\");
+copy(a, s, by: \"tma.load\");",
+        expect![[r#"
+            error[HX0218]: `cp.async` moves global to shared memory, which no operation of this call does
+              copy(a, s, by: "cp.async");
+                             ^^^^^^^^^^
+              help: `copy_async` copies from global to shared memory with it; `copy` goes through registers
+            error[HX0218]: `tma.load` moves global to shared memory, which no operation of this call does
+              copy(a, s, by: "tma.load");
+                             ^^^^^^^^^^
+              help: `copy_async` copies from global to shared memory with it; `copy` goes through registers
+        "#]],
+    );
+}

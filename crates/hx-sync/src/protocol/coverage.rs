@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hx_index::Expr;
 use hx_tile::OpId;
 
+use super::cases::{Case, Cases, Goal, Values};
 use super::script::{Sight, Unfollowed};
-use super::{Act, Protocol, Stmt, periods};
+use super::{Act, Launchable, Protocol, Stmt, address, periods};
 
 /// A part of a protocol that no launch decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub enum Why {
     Rounds { count: String, seen: i64, wanted: i64 },
     /// A condition always had the same truth.
     Branch { cond: String, always: bool },
+    /// The condition never held under which a minimum, a maximum or a condition of several parts, `of`, has another form.
+    Case { cond: String, of: String },
     /// A launch does not decide an expression.
     Unknown { text: String },
     /// Several writes may end a wait for a flag.
@@ -39,12 +43,23 @@ pub enum Why {
 pub(crate) struct Coverage {
     /// By the address of the statement: the protocol does not move while it is followed.
     sites: BTreeMap<usize, Site>,
+    cases: Cases,
     /// The waits for flags that several writes may end.
     flags: BTreeSet<OpId>,
     /// The operations with accesses at unknown places.
     places: BTreeMap<OpId, String>,
     unfollowed: Option<Unfollowed>,
     followed: usize,
+    /// The facts about the launch that is being followed.
+    noted: BTreeSet<Note>,
+}
+
+/// A fact about a statement, given by its address, that a launch shows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Note {
+    Rounds(usize, i64),
+    Truth(usize, bool),
+    Case(usize, usize),
 }
 
 #[derive(Debug)]
@@ -82,18 +97,13 @@ impl Site {
     }
 }
 
-fn address(stmt: &Stmt) -> usize {
-    std::ptr::from_ref(stmt) as usize
-}
-
 impl Coverage {
-    /// Returns the coverage of no launch. `most` returns the most rounds of a loop from one bound to another, if that is known.
-    pub(crate) fn new(
-        protocol: &Protocol,
-        most: &dyn Fn(&hx_index::Expr, &hx_index::Expr) -> Option<i64>,
-    ) -> Coverage {
-        let mut sites = BTreeMap::new();
+    /// Returns the coverage of no launch.
+    pub(crate) fn new(protocol: &Protocol, known: &Launchable) -> Coverage {
+        let most = |start: &Expr, end: &Expr| known.facts.range(&(end.clone() - start.clone())).1;
+        let (mut sites, mut number) = (BTreeMap::new(), 0);
         protocol.visit(&mut |stmt| {
+            number += 1;
             if !stmt.counts() {
                 return;
             }
@@ -112,7 +122,6 @@ impl Coverage {
                     return;
                 }
             };
-            let number = sites.len();
             let op = stmt.first_op();
             let truths = [false; 2];
             sites.insert(
@@ -120,25 +129,53 @@ impl Coverage {
                 Site { number, op, text, wanted, most, rounds: None, drawn: None, truths, is_loop },
             );
         });
-        Coverage { sites, flags: BTreeSet::new(), places: BTreeMap::new(), unfollowed: None, followed: 0 }
+        let cases = Cases::of(protocol, known);
+        Coverage {
+            sites,
+            cases,
+            flags: BTreeSet::new(),
+            places: BTreeMap::new(),
+            unfollowed: None,
+            followed: 0,
+            noted: BTreeSet::new(),
+        }
     }
 
-    /// Records a fact about a statement that a launch runs through.
+    /// Notes a fact about a statement that a launch runs through. It counts once the launch is followed to its end.
     pub(super) fn see(&mut self, sight: Sight<'_>) {
+        let site = |of: &Stmt| self.sites.get(&address(of)).map(|site| (address(of), site));
         match sight {
             Sight::Rounds { of, rounds } => {
-                if let Some(site) = self.sites.get_mut(&address(of)) {
-                    site.rounds = site.rounds.max(Some(rounds));
-                }
+                let more = site(of).filter(|(_, site)| site.rounds < Some(rounds));
+                self.noted.extend(more.map(|(at, _)| Note::Rounds(at, rounds)));
             }
             Sight::Truth { of, holds } => {
-                if let Some(site) = self.sites.get_mut(&address(of)) {
-                    site.truths[usize::from(holds)] = true;
-                }
+                let new = site(of).filter(|(_, site)| !site.truths[usize::from(holds)]);
+                self.noted.extend(new.map(|(at, _)| Note::Truth(at, holds)));
+            }
+            Sight::At { of, values } => {
+                let cases = self.lacks_cases(of, values).into_iter();
+                self.noted.extend(cases.map(|(at, case)| Note::Case(at, case)));
             }
             Sight::Place { op, at } => {
                 self.places.entry(op).or_insert_with(|| at.to_string());
             }
+        }
+    }
+
+    fn count(&mut self, note: Note) {
+        match note {
+            Note::Rounds(at, rounds) => {
+                if let Some(site) = self.sites.get_mut(&at) {
+                    site.rounds = site.rounds.max(Some(rounds));
+                }
+            }
+            Note::Truth(at, holds) => {
+                if let Some(site) = self.sites.get_mut(&at) {
+                    site.truths[usize::from(holds)] = true;
+                }
+            }
+            Note::Case(at, case) => self.cases.close((at, case)),
         }
     }
 
@@ -157,9 +194,29 @@ impl Coverage {
         self.sites.get(&at).filter(|site| !site.truths[usize::from(holds)]).map(|_| at)
     }
 
+    /// Returns the cases of a statement that no launch showed and that these values show, by the statement and a position.
+    pub(super) fn lacks_cases(&self, stmt: &Stmt, values: Values<'_>) -> Vec<(usize, usize)> {
+        let at = address(stmt);
+        self.cases.lacking(at, values).into_iter().map(|case| (at, case)).collect()
+    }
+
     /// Reports whether a loop or a condition is not decided yet, so that further launches may show more.
     pub(super) fn is_open(&self) -> bool {
-        self.sites.values().any(Site::is_open)
+        self.sites.values().any(Site::is_open) || self.cases.open().next().is_some()
+    }
+
+    /// Notes that no launch was found for a goal.
+    pub(super) fn give_up(&mut self, goal: &Goal) {
+        goal.case.into_iter().for_each(|case| self.cases.give_up(case));
+    }
+
+    /// Returns the goals of launches that would show the cases and the truths of conditions that are not decided yet.
+    pub(super) fn goals(&self) -> Vec<Goal> {
+        let truths = self.sites.iter().filter(|(_, site)| !site.is_loop).flat_map(|(at, site)| {
+            let lacking = [false, true].into_iter().filter(|holds| !site.truths[usize::from(*holds)]);
+            lacking.filter_map(|holds| self.cases.truth(*at, holds))
+        });
+        truths.chain(self.cases.open().map(|case| case.goal.clone())).collect()
     }
 
     /// Records waits whose order a launch did not decide.
@@ -169,8 +226,12 @@ impl Coverage {
 
     /// Records a launch that was followed, or the reason why it was not.
     pub(super) fn launch(&mut self, unfollowed: Option<Unfollowed>) {
+        let noted = std::mem::take(&mut self.noted);
         match unfollowed {
-            None => self.followed += 1,
+            None => {
+                self.followed += 1;
+                noted.into_iter().for_each(|note| self.count(note));
+            }
             Some(why) => self.unfollowed = self.unfollowed.take().or(Some(why)),
         }
     }
@@ -186,9 +247,6 @@ impl Coverage {
                 Some(Unfollowed::Unknown { text, op }) => open(op, Why::Unknown { text: text.clone() }),
             };
         }
-        let mut sites: Vec<&Site> = self.sites.values().collect();
-        sites.sort_by_key(|site| site.number);
-        let open = |site: &&Site| site.is_open();
         let told = |site: &Site| {
             let why = match (site.is_loop, site.truths) {
                 (true, _) => {
@@ -197,12 +255,20 @@ impl Coverage {
                 }
                 (false, [_, always]) => Why::Branch { cond: site.text.clone(), always },
             };
-            Open { op: site.op, why }
+            (site.number, Open { op: site.op, why })
         };
+        let case = |case: &Case| {
+            let why = Why::Case { cond: case.cond_text.clone(), of: case.of.clone() };
+            (case.number, Open { op: case.op, why })
+        };
+        let sites = self.sites.values().filter(|site| site.is_open()).map(told);
+        let mut open: Vec<(usize, Open)> = sites.chain(self.cases.open().map(case)).collect();
+        open.sort_by_key(|(number, _)| *number);
+        let sites = open.into_iter().map(|(_, open)| open);
         let places =
             self.places.iter().map(|(op, at)| Open { op: Some(*op), why: Why::Unknown { text: at.clone() } });
         let flags = self.flags.iter().map(|op| Open { op: Some(*op), why: Why::Flag });
-        sites.into_iter().filter(open).map(told).chain(places).chain(flags).collect()
+        sites.chain(places).chain(flags).collect()
     }
 }
 

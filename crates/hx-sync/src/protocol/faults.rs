@@ -1,6 +1,7 @@
 //! The findings of the machine, as data.
 
-use hx_tile::{OpId, TensorId};
+use hx_target::Mode;
+use hx_tile::{OpId, ParamId, TensorId};
 
 use super::{Counts, Key};
 
@@ -36,6 +37,8 @@ pub enum Kind {
     Unmet { arrive: OpId, barrier: u32, missing: Vec<String>, comings: Comings },
     /// Two accesses to a shared tensor that nothing orders. `pipe`: one of them fills a stage.
     Race { tensor: TensorId, earlier: RaceAccess, later: RaceAccess, cause: Cause, pipe: Option<u32> },
+    /// Elements that a store of another scope writes are accessed. `complete`: the store is complete, and no barrier of both scopes tells.
+    Unstored { store: OpId, access: OpId, param: ParamId, mode: Mode, complete: bool },
     /// An operand of a product is used while the product is in flight. `release`: the stage that holds it is given back.
     InFlight { product: OpId, later: OpId, tensor: TensorId, write: bool, release: bool },
     /// Two paths through the program bring different numbers of bytes to a stage: `bytes` at `acquire`, and `expected` at
@@ -149,6 +152,8 @@ pub enum FixAt {
         outside: [bool; 2],
         joint: Joint,
     },
+    /// This wait for stores waits for their writes, too.
+    Complete(OpId),
     /// The number of operations that this wait leaves in flight is changed.
     Leave {
         op: OpId,
@@ -175,6 +180,8 @@ pub enum FixWith {
     WaitProducts(u32),
     WaitCopies(u32),
     WaitStores(u32),
+    /// As `WaitStores`, also for their writes.
+    WaitWrites(u32),
     Sync,
     Pass(u32),
 }
@@ -245,6 +252,7 @@ impl Kind {
             Kind::Doubled { acquire, .. } => (10, vec![*acquire]),
             Kind::Hurried { come, .. } => (11, vec![*come]),
             Kind::Unmet { arrive, .. } => (12, vec![*arrive]),
+            Kind::Unstored { store, access, .. } => (13, vec![*store, *access]),
         }
     }
 }

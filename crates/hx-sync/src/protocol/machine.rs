@@ -1,5 +1,6 @@
 //! Runs the scripts of all groups of a cluster. A group runs until it has to wait; the order of the groups does not matter.
 
+mod far;
 mod joined;
 mod steps;
 mod stuck;
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hx_tile::{OpId, TensorId};
 
+use self::far::Far;
 use super::accesses::{Access, Accesses};
 use super::knowledge::{Epoch, Knowledge};
 use super::script::{Script, Span, StepKind, Team};
@@ -81,7 +83,7 @@ pub(crate) fn unequal(protocol: &Protocol, scripts: &[Script], pipes: &mut First
     unequal
 }
 
-/// The components of the clocks: for each agent its threads, its waits and its three queues, then for each block the stages of each pipe,
+/// The components of the clocks: for each agent its threads, its waits and its four queues, then for each block the stages of each pipe,
 /// then for each block the rounds of each barrier of several groups.
 struct Components {
     agents: usize,
@@ -96,7 +98,7 @@ struct Components {
 
 impl Components {
     fn count(&self) -> usize {
-        self.agents * 5 + self.blocks * (self.stages + self.barriers)
+        self.agents * 6 + self.blocks * (self.stages + self.barriers)
     }
 
     fn threads(&self, agent: usize) -> usize {
@@ -114,13 +116,13 @@ impl Components {
     }
 
     fn stage(&self, block: u32, pipe: u32, stage: u32) -> usize {
-        let first = self.agents * 5 + block as usize * self.stages;
+        let first = self.agents * 6 + block as usize * self.stages;
         first + self.before[pipe as usize] + stage as usize
     }
 
     /// Returns the component of the rounds of a barrier that are complete.
     fn rounds(&self, block: u32, barrier: u32) -> usize {
-        let first = self.agents * 5 + self.blocks * self.stages;
+        let first = self.agents * 6 + self.blocks * self.stages;
         first + block as usize * self.barriers + barrier as usize
     }
 }
@@ -131,6 +133,8 @@ enum Queue {
     Products = 0,
     Stores = 1,
     Copies = 2,
+    /// The writes of the stores; `Stores` are their reads.
+    Writes = 3,
 }
 
 /// A product that its group has issued and not waited for.
@@ -156,7 +160,7 @@ struct Agent {
     now: u32,
     products: VecDeque<Product>,
     /// The number of operations issued to each queue; of copies the number of closed groups.
-    issued: [u32; 3],
+    issued: [u32; 4],
     /// Whether the group has arrived at the barrier or the sum at which it waits.
     arrived: bool,
 }
@@ -229,6 +233,8 @@ struct Machine<'a> {
     meetings: BTreeMap<(OpId, u32, Team), Vec<usize>>,
     /// The accesses to shared memory that a later one may meet, by block.
     memory: Vec<Accesses>,
+    /// The accesses to global memory that stores of other scopes write, by block.
+    far: Vec<Vec<Far>>,
     /// The atomic writes of shared tensors: by block and tensor, the scope that wrote and the knowledge that it released.
     flags: BTreeMap<(u32, TensorId), Vec<(Team, Knowledge)>>,
     /// The waits for flags that several writes may end.
@@ -296,7 +302,7 @@ impl<'a> Machine<'a> {
             own: Knowledge::nothing(count),
             now: 0,
             products: VecDeque::new(),
-            issued: [0; 3],
+            issued: [0; 4],
             arrived: false,
         };
         let groups = protocol.groups as usize;
@@ -319,6 +325,7 @@ impl<'a> Machine<'a> {
             barriers: BTreeMap::new(),
             meetings: BTreeMap::new(),
             memory: (0..blocks).map(|_| Accesses::default()).collect(),
+            far: (0..blocks).map(|_| Vec::new()).collect(),
             flags: BTreeMap::new(),
             undecided: BTreeSet::new(),
             woke: false,

@@ -62,7 +62,7 @@ pub(super) fn rounds(protocol: &Protocol, body: &Protocol) -> Vec<i64> {
 pub(super) const LONGEST: i64 = 1024;
 
 /// Returns the expressions that a condition compares.
-fn exprs(cond: &Cond) -> Vec<&Expr> {
+pub(super) fn exprs(cond: &Cond) -> Vec<&Expr> {
     match cond {
         Cond::True | Cond::False => Vec::new(),
         Cond::Cmp(_, a, b) => vec![a, b],
@@ -71,7 +71,7 @@ fn exprs(cond: &Cond) -> Vec<&Expr> {
 }
 
 /// Collects the absolute values of the constants in the comparisons of a condition, as the 8 of `slot == 8`.
-fn constants(cond: &Cond, out: &mut BTreeSet<i64>) {
+pub(super) fn constants(cond: &Cond, out: &mut BTreeSet<i64>) {
     match cond {
         Cond::True | Cond::False => {}
         Cond::Cmp(_, a, b) => {

@@ -2,7 +2,8 @@
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{OpId, Scalar, TensorId};
+use hx_target::Mode;
+use hx_tile::{OpId, ParamId, Scalar, TensorId};
 
 use super::reach::Reach;
 
@@ -173,10 +174,12 @@ pub enum Act {
     Multiply(Operands),
     /// Waits until at most `leave` products of the group are in flight.
     WaitProducts { leave: u32 },
-    /// Begins a bulk copy from shared memory. `from` is `None` if the part is not known.
-    Store { from: Option<Place> },
-    /// Waits until at most `leave` stores of the scope still read shared memory.
-    WaitStores { leave: u32 },
+    /// Begins a bulk copy from shared memory. `from` is `None` if the part is not known, and `to` if no other scope uses what it writes.
+    Store { from: Option<Place>, to: Option<Far>, adds: bool },
+    /// Waits until at most `leave` stores of the scope still read shared memory, and unless `read`, still write.
+    WaitStores { leave: u32, read: bool },
+    /// The threads of the scope access global memory that a store of another scope writes.
+    Far { far: Far, mode: Mode },
     /// Waits for the turn of the group.
     Take { turns: u32 },
     /// Hands the turn to the next group.
@@ -217,6 +220,14 @@ pub struct Place {
     pub ranges: Vec<(Expr, Reach)>,
     /// Whether each group has a tensor of its own.
     pub own: bool,
+}
+
+/// A part of a tensor in global memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Far {
+    pub param: ParamId,
+    /// In each dimension the first coordinate, all coordinates counted from that one, and the extent of the tensor.
+    pub ranges: Vec<(Expr, Reach, Expr)>,
 }
 
 impl Number {
@@ -306,7 +317,7 @@ impl Act {
     pub(crate) fn places(&self) -> Vec<&Place> {
         match self {
             Act::Copy { into: place } | Act::Access { place, .. } | Act::Atomic { place, .. } => vec![place],
-            Act::Fill { into: place, .. } | Act::Store { from: place } => place.iter().collect(),
+            Act::Fill { into: place, .. } | Act::Store { from: place, .. } => place.iter().collect(),
             Act::Multiply(operands) => operands.shared.iter().collect(),
             Act::Acquire { .. }
             | Act::Publish { .. }
@@ -319,6 +330,7 @@ impl Act {
             | Act::Touch { .. }
             | Act::WaitProducts { .. }
             | Act::WaitStores { .. }
+            | Act::Far { .. }
             | Act::Take { .. }
             | Act::Pass { .. }
             | Act::Come { .. }
@@ -352,6 +364,7 @@ impl Act {
             | Act::Access { .. }
             | Act::Atomic { writes: false, .. }
             | Act::Touch { .. }
+            | Act::Far { .. }
             | Act::Multiply(_)
             | Act::Store { .. } => false,
         }

@@ -134,6 +134,11 @@ fn candidates(protocol: &Protocol, kind: &Kind, all: &[Kind]) -> Vec<Fix> {
             }
             Cause::BeforeWait | Cause::BeforeRelease => Vec::new(),
         },
+        Kind::Unstored { store, .. } => {
+            let mut all = unfinished(protocol, *store);
+            all.push(fix(FixAt::After(*store), &[FixWith::WaitWrites(0)]));
+            all
+        }
         Kind::Slip { .. }
         | Kind::Crowded { .. }
         | Kind::Doubled { .. }
@@ -193,7 +198,7 @@ fn fewer(protocol: &Protocol, later: OpId, near: bool, is_wait: &dyn Fn(&Act) ->
         for stmt in &body[..if near { end.unwrap_or(0) } else { body.len() }] {
             let Stmt::Act(op, act) = stmt else { continue };
             let leave = match act {
-                Act::WaitProducts { leave } | Act::WaitStores { leave } if is_wait(act) => *leave,
+                Act::WaitProducts { leave } | Act::WaitStores { leave, .. } if is_wait(act) => *leave,
                 _ => continue,
             };
             if *op != later {
@@ -203,6 +208,18 @@ fn fewer(protocol: &Protocol, later: OpId, near: bool, is_wait: &dyn Fn(&Act) ->
         }
     };
     protocol.visit_bodies(&mut see);
+    all
+}
+
+/// Returns the changes of waits for stores of the role of a store that let them wait for its writes, too.
+fn unfinished(protocol: &Protocol, store: OpId) -> Vec<Fix> {
+    let mut all = Vec::new();
+    let own = protocol.role_of(store).map(|role| role.body.as_slice()).unwrap_or(&protocol.body);
+    Protocol { body: own.to_vec(), ..Protocol::default() }.visit(&mut |stmt| {
+        if let Stmt::Act(op, Act::WaitStores { read: true, .. }) = stmt {
+            all.push(Fix { at: FixAt::Complete(*op), with: Vec::new() });
+        }
+    });
     all
 }
 
@@ -246,9 +263,20 @@ pub(super) fn changed(protocol: &Protocol, fix: &Fix) -> Option<Protocol> {
         FixAt::Join { earlier, later, outside, joint } => {
             return joined::changed(protocol, [earlier, later], outside, joint);
         }
+        FixAt::Complete(op) => protocol.bodies_mut(&mut |body| {
+            for stmt in body {
+                if let Stmt::Act(of, Act::WaitStores { read, .. }) = stmt
+                    && *of == op
+                {
+                    *read = false;
+                    done = true;
+                }
+            }
+        }),
         FixAt::Leave { op, leave } => protocol.bodies_mut(&mut |body| {
             for stmt in body {
-                if let Stmt::Act(of, Act::WaitProducts { leave: was } | Act::WaitStores { leave: was }) = stmt
+                if let Stmt::Act(of, Act::WaitProducts { leave: was } | Act::WaitStores { leave: was, .. }) =
+                    stmt
                     && *of == op
                 {
                     *was = leave;
@@ -267,7 +295,8 @@ impl FixWith {
             FixWith::ReleasePrevious(pipe) => Act::Release { pipe, keep: 1 },
             FixWith::WaitProducts(leave) => Act::WaitProducts { leave },
             FixWith::WaitCopies(leave) => Act::WaitCopies { leave },
-            FixWith::WaitStores(leave) => Act::WaitStores { leave },
+            FixWith::WaitStores(leave) => Act::WaitStores { leave, read: true },
+            FixWith::WaitWrites(leave) => Act::WaitStores { leave, read: false },
             FixWith::Sync => Act::Sync,
             FixWith::Pass(turns) => Act::Pass { turns },
         }

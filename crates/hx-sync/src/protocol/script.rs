@@ -6,7 +6,8 @@ mod numbers;
 mod unroll;
 
 use hx_index::{Expr, Symbol};
-use hx_tile::{OpId, TensorId};
+use hx_target::Mode;
+use hx_tile::{OpId, ParamId, TensorId};
 
 use self::names::Names;
 use self::unroll::Unroller;
@@ -94,8 +95,19 @@ pub(crate) enum StepKind {
         asynchronous: bool,
     },
     WaitProducts(u32),
-    Store(Option<Span>),
-    WaitStores(u32),
+    Store {
+        from: Option<Span>,
+        to: Option<FarSpan>,
+        adds: bool,
+    },
+    WaitStores {
+        leave: u32,
+        read: bool,
+    },
+    Far {
+        span: FarSpan,
+        mode: Mode,
+    },
     Take(u32),
     Pass(u32),
     /// Comes to a barrier of several groups for round `n`, and does not wait.
@@ -149,6 +161,20 @@ impl Span {
     }
 }
 
+/// A part of a tensor in global memory: in each dimension the first coordinate, and all coordinates counted from that one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FarSpan {
+    pub(crate) param: ParamId,
+    pub(crate) ranges: Vec<(i64, Reach)>,
+}
+
+impl FarSpan {
+    /// Reports whether two parts have an element in common.
+    pub(crate) fn meets(&self, other: &FarSpan) -> bool {
+        self.param == other.param && self.ranges.iter().zip(&other.ranges).all(|(a, b)| reach::meet(a, b))
+    }
+}
+
 /// The reason why a launch has no scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unfollowed {
@@ -161,12 +187,14 @@ pub(crate) enum Unfollowed {
 }
 
 /// A fact about a statement in a launch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) enum Sight<'a> {
     /// The number of rounds of a loop.
     Rounds { of: &'a Stmt, rounds: i64 },
     /// The truth of a condition.
     Truth { of: &'a Stmt, holds: bool },
+    /// The values at a statement, before it runs.
+    At { of: &'a Stmt, values: &'a dyn Fn(&Symbol) -> Option<i64> },
     /// An access of an operation whose place the launch does not decide.
     Place { op: OpId, at: &'a Expr },
 }

@@ -114,6 +114,9 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
             let (a, b) = (line(*acquire), line(*other));
             format!("unequal: {bytes} bytes to {} at {a}, {expected} at {b}\n", pipe(*p))
         }
+        Kind::Unstored { store, access, .. } => {
+            format!("not stored: {} at {}\n", line(*store), line(*access))
+        }
         Kind::Divided { copy } => format!("divided: {}\n", line(*copy)),
         Kind::Gone { copy } => format!("gone: {}\n", line(*copy)),
         Kind::Unwaited { copy, pipe: p, .. } => format!("unwaited: {} into {}\n", line(*copy), pipe(*p)),
@@ -130,6 +133,7 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
             FixWith::WaitProducts(leave) => format!("gemm_wait {leave}"),
             FixWith::WaitCopies(leave) => format!("wait_copies {leave}"),
             FixWith::WaitStores(leave) => format!("wait_stores {leave}"),
+            FixWith::WaitWrites(leave) => format!("wait_writes {leave}"),
             FixWith::Sync => "sync".to_owned(),
             FixWith::Pass(t) => format!("pass {}", turns(*t)),
         };
@@ -144,6 +148,7 @@ fn one(parsed: &Parsed, fault: &Fault) -> String {
                 let ops = format!("{} and {}", line(earlier), line(later));
                 format!("  fix: a barrier {joint:?} {ops}, outside: {outside:?}\n")
             }
+            FixAt::Complete(op) => format!("  fix: {} waits for writes\n", line(op)),
             FixAt::Leave { op, leave } => format!("  fix: {} leaves {leave}\n", line(op)),
         };
     }

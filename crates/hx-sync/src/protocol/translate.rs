@@ -1,17 +1,21 @@
 //! Makes the protocol of a tile program.
 
 mod data;
+mod far;
+
+use std::collections::BTreeSet;
 
 use hx_index::{Expr, Symbol};
 use hx_target::Form;
 
 use hx_tile::{
     Base, Completion, Control as TileControl, Counter, Leaf as TileLeaf, Mode, NamedBarrierId, Op, OpId,
-    OpKind, Operand, Order, Pick, PipeId, Role as TileRole, RoleKind, Rounds, Rows, ScopeId, ScopeKind,
-    Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
+    OpKind, Operand, Order, ParamId, Pick, PipeId, Role as TileRole, RoleKind, Rounds, Rows, ScopeId,
+    ScopeKind, Stmt as TileStmt, SyncOp, TensorId, TileProgram, View,
 };
 
 use self::data::Data;
+use self::far::handed_on;
 use super::program::{Multicast, Number};
 use super::reach::Reach;
 use super::{Act, Drawn, Launchable, NamedBarrier, Operands, Pipe, Place, Protocol, Role, Stmt, Turns};
@@ -33,7 +37,7 @@ pub fn translate(tile: &TileProgram) -> Option<(Protocol, Launchable)> {
     let groups = tile.block_threads().div_ceil(tile.target.limits.group).max(1);
     let drawn = |counter: &Counter| Drawn::new(&counter.name, counter.limit.clone(), blocks);
     let drawn: Vec<Drawn> = tile.counters.iter().map(drawn).collect();
-    let translator = Translator { tile, drawn: &drawn, data: Data::of(tile) };
+    let translator = Translator { tile, drawn: &drawn, data: Data::of(tile), handed_on: handed_on(tile) };
     let mut roles: Vec<Role> = tile.roles().iter().map(|role| translator.role(role)).collect();
     let mut body = translator.body(&tile.body);
     // The blocks of a cluster end together: no copy comes to a block that has ended.
@@ -95,6 +99,8 @@ struct Translator<'a> {
     /// The counters of the program, by their position.
     drawn: &'a [Drawn],
     data: Data<'a>,
+    /// The parameters that a store of one scope writes and another scope uses.
+    handed_on: BTreeSet<ParamId>,
 }
 
 /// Returns the loads in a loop that acquire a flag in shared memory, each with its tensor.
@@ -276,7 +282,9 @@ impl Translator<'_> {
                 self.effects(&op.kind, op.scope, &mut push);
                 push(Act::Meet { axis: *axis });
             }
-            OpKind::Store { src, .. } => push(Act::Store { from: self.place(src) }),
+            OpKind::Store { src, dst, adds, .. } => {
+                push(Act::Store { from: self.place(src), to: self.far(dst), adds: *adds });
+            }
             OpKind::Atomic(atomic) if matches!(atomic.memory.base, Base::Shared(_)) => {
                 let registers = op.kind.description().accesses.into_iter();
                 for access in registers.filter(|access| access.mode.reads()) {
@@ -319,8 +327,12 @@ impl Translator<'_> {
                         push(Act::Access { place, write });
                     }
                 }
-                // Global memory is not followed.
-                (Base::Global(_), _) => {}
+                (Base::Global(_), hx_tile::Region::View(view)) => {
+                    let mode = access.mode;
+                    self.far(view).into_iter().for_each(|far| push(Act::Far { far, mode }));
+                }
+                // The rest of global memory is not followed.
+                (Base::Global(_), hx_tile::Region::Whole(_) | hx_tile::Region::Table(_)) => {}
             }
         }
         match effects.order {
@@ -329,7 +341,7 @@ impl Translator<'_> {
             Order::Close => push(Act::Commit),
             Order::Wait(leave) => push(Act::WaitCopies { leave }),
             Order::WaitProducts(leave) => push(Act::WaitProducts { leave }),
-            Order::WaitStores { leave, .. } => push(Act::WaitStores { leave }),
+            Order::WaitStores { leave, read } => push(Act::WaitStores { leave, read }),
             Order::Nothing | Order::Warp | Order::Await | Order::Arrive => {}
         }
     }

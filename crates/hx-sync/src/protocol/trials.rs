@@ -12,16 +12,20 @@ mod pattern;
 mod reach;
 mod sample;
 mod space;
+mod totals;
 
 use std::collections::BTreeSet;
 
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 
 use self::found::Found;
+use self::sample::Numbers;
 use self::space::{Space, Values};
+pub(crate) use self::totals::are_alike;
+use super::cases::Goal;
 use super::coverage::Coverage;
-use super::launch::{Launch, Pattern, REGISTERS, is_level, level};
-use super::{Act, Drawn, Launchable, Protocol, Stmt, periods};
+use super::launch::{Launch, Pattern, is_level};
+use super::{Act, Drawn, Launchable, Protocol, Role, Stmt, expansion, periods};
 
 /// The most launches that are chosen for a pattern of data.
 const MOST: usize = 64;
@@ -29,6 +33,8 @@ const MOST: usize = 64;
 const CLUSTERS: i64 = 3;
 /// As [`MOST`], for a pattern whose levels are not chosen for numbers of rounds ([`Pattern::decides_levels`]).
 const FEWER: usize = 12;
+/// The number of values from which a search for a goal starts: the smallest ones, then drawn ones.
+const STARTS: usize = 16;
 
 /// Returns the launches to follow, those with fewer rounds first. Empty if no launch is found.
 pub(crate) fn launches(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
@@ -46,6 +52,9 @@ pub(crate) fn launches(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
 /// Returns launches for the loops and conditions that `coverage` lacks, found by drawing values. Records the most rounds of the drawn
 /// launches in `coverage`.
 pub(crate) fn more(protocol: &Protocol, known: &Launchable, coverage: &mut Coverage) -> Vec<Launch> {
+    if !coverage.is_open() {
+        return Vec::new();
+    }
     let known = with_counters(known);
     let mut launches = Vec::new();
     for pattern in pattern::patterns(protocol, &wanted(protocol)) {
@@ -53,6 +62,38 @@ pub(crate) fn more(protocol: &Protocol, known: &Launchable, coverage: &mut Cover
         add_new(&mut launches, search.drawn(protocol, coverage));
     }
     launches
+}
+
+/// Returns launches for the cases and conditions that `coverage` lacks, found by changing values until they are there. Notes in
+/// `coverage` the goals that no launch reaches.
+pub(crate) fn aimed(protocol: &Protocol, known: &Launchable, coverage: &mut Coverage) -> Vec<Launch> {
+    let known = with_counters(known);
+    let goals = coverage.goals();
+    if goals.is_empty() {
+        return Vec::new();
+    }
+    let (mut launches, mut missed): (Vec<Launch>, BTreeSet<usize>) = (Vec::new(), (0..goals.len()).collect());
+    // Data that vary without a plan reach no goal.
+    let patterns = pattern::patterns(protocol, &[]);
+    for pattern in patterns.into_iter().filter(|pattern| pattern.decides_levels()) {
+        let mut search = Search::new(protocol, &known, pattern);
+        missed.retain(|at| !search.aim(&goals[*at]));
+        add_new(&mut launches, search.launches);
+    }
+    missed.into_iter().for_each(|at| coverage.give_up(&goals[at]));
+    launches
+}
+
+/// Returns launches in which roles differ in how often they come to pipelines and barriers.
+pub(crate) fn uneven(protocol: &Protocol, known: &Launchable) -> Vec<Launch> {
+    let known = with_counters(known);
+    Search::new(protocol, &known, Pattern::Flat).uneven(protocol)
+}
+
+/// Returns the symbols of the bounds of loops and of conditions.
+pub(crate) fn deciding(protocol: &Protocol, known: &Launchable) -> BTreeSet<Symbol> {
+    let found = Found::of(protocol, known, Pattern::Flat);
+    found.counts.iter().flat_map(Expr::symbols).chain(found.conds.iter().flat_map(Cond::symbols)).collect()
 }
 
 fn with_counters(known: &Launchable) -> Launchable {
@@ -179,6 +220,81 @@ impl<'a> Search<'a> {
                 }
             }
         }
+    }
+
+    /// Adds a launch that reaches a goal. Returns false if none is found.
+    fn aim(&mut self, goal: &Goal) -> bool {
+        let all: Vec<Cond> = goal.conds.iter().chain(&goal.around).cloned().collect();
+        for conds in self.of_ranks(&all) {
+            if let Some(values) = self.reaching(&conds, &goal.counters) {
+                self.add(&values);
+                return true;
+            }
+        }
+        // The locals in the conditions may have other values than their first ones.
+        if let Some(values) = self.reaching(&goal.conds, &goal.counters) {
+            self.add(&values);
+        }
+        let start = self.space.start();
+        for constant in goal.constants.iter().filter(|constant| **constant <= periods::LONGEST) {
+            for at in 0..self.choices.len() {
+                let Choice { counts, symbols } = &self.choices[at];
+                let rounds = constant + 2;
+                let reach = |count| self.space.reach(count, symbols, rounds, &start, &BTreeSet::new());
+                let found: Vec<Values> = counts.iter().filter_map(reach).collect();
+                found.iter().for_each(|values| self.add(values));
+            }
+        }
+        false
+    }
+
+    /// Returns conditions as they are in each block of a cluster, in terms of the index of its first block.
+    fn of_ranks(&self, conds: &[Cond]) -> Vec<Vec<Cond>> {
+        let mut ranks: Vec<[i64; 3]> = vec![[0; 3]];
+        for axis in 0..3 {
+            let size = self.space.cluster(axis as u8);
+            let uses = |cond: &Cond| cond.symbols().contains(&Symbol::BlockIdx(axis as u8));
+            if size > 1 && conds.iter().any(uses) {
+                let with = |rank: &[i64; 3]| {
+                    let mut rank = *rank;
+                    (0..size)
+                        .map(|at| {
+                            rank[axis] = at;
+                            rank
+                        })
+                        .collect::<Vec<_>>()
+                };
+                ranks = ranks.iter().flat_map(with).collect();
+            }
+        }
+        let of = |rank: &[i64; 3]| {
+            let index = |symbol: &Symbol| match symbol {
+                Symbol::BlockIdx(axis) => {
+                    Some(Expr::symbol(symbol.clone()) + Expr::constant(rank[usize::from(*axis).min(2)]))
+                }
+                _ => None,
+            };
+            let expr = |expr: &Expr| expr.substitute(&self.known.facts, &index);
+            conds.iter().map(|cond| expansion::mapped(cond, &expr)).collect()
+        };
+        ranks.iter().map(of).collect()
+    }
+
+    /// Returns values with which conditions hold for some values of counters; `None` if none are found.
+    fn reaching(&self, conds: &[Cond], counters: &[Symbol]) -> Option<Values> {
+        let space = self.space.with(counters);
+        let conds = conds.iter().cloned().fold(Cond::True, Cond::and);
+        let mut numbers = Numbers(1);
+        for start in 0..STARTS {
+            let values = space.start();
+            let mut values = if start == 0 { values } else { self.varied(&values, &mut numbers) };
+            values.extend(counters.iter().map(|counter| (counter.clone(), 0)));
+            if let Some(mut values) = space.satisfied(&values, &conds) {
+                counters.iter().for_each(|counter| _ = values.remove(counter));
+                return Some(values);
+            }
+        }
+        None
     }
 
     /// Adds launches seen from other clusters than the first: `block_idx / 3` is the same in the first two blocks, and differs between

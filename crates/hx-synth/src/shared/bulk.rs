@@ -32,7 +32,7 @@ pub(super) fn offer(
     let is_run = global::param_of(context.program(), view).is_some_and(|param| runs::is_one(param, view));
     refused.retain(|(row, _)| row.run.is_none() || is_run);
     if options.usable.is_empty() && u.reads {
-        return Err(unboxed(u, info, refused));
+        return Err(unboxed(context, u, info, refused));
     }
     // If boxes are usable, the reasons against runs do not matter to the user.
     if options.usable.is_empty() || refused.iter().any(|(row, _)| row.run.is_none()) {
@@ -44,12 +44,33 @@ pub(super) fn offer(
 }
 
 /// Returns the failure of a store that cannot be made in boxes or runs.
-fn unboxed(u: &Use<'_>, info: &Tensor, refused: Vec<(&BulkRow, String)>) -> Failure {
+fn unboxed(
+    context: &SolverContext<'_, '_>,
+    u: &Use<'_>,
+    info: &Tensor,
+    refused: Vec<(&BulkRow, String)>,
+) -> Failure {
     let failure = |message| Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
     let mut refused = refused.into_iter();
     let adds = matches!(u.op.kind, OpKind::Store { adds: true, .. });
     let (verb, other) = if adds { ("add", "atomic_add") } else { ("store", "copy") };
     let Some((first, why)) = refused.next() else {
+        if let Some(pin) = context.program().pins.get(&u.op.id) {
+            // Another instruction of the target does what the named one does not.
+            let rows = context
+                .target()
+                .rows()
+                .bulks
+                .iter()
+                .filter(|row| !row.is_load() && row.moves(info.dtype, adds));
+            let others: Vec<String> = rows.map(|row| format!("`{}`", row.name)).collect();
+            let failure =
+                failure(format!("`{}` does not {verb} elements of type `{}`", pin.text, info.dtype));
+            return match others.is_empty() {
+                true => failure,
+                false => failure.help(format!("{} {verb}s them", others.join(" or "))),
+            };
+        }
         return failure(format!("no bulk copy {verb}s elements of type `{}`", info.dtype));
     };
     let message = format!("`{}` does not {verb} `{}` in boxes", first.name, info.name);

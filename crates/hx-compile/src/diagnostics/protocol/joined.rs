@@ -9,7 +9,7 @@ use super::{Teller, lines_after};
 
 impl Teller<'_> {
     fn barrier(self, barrier: u32) -> String {
-        self.lowered.program.named_barriers[barrier as usize].name.clone()
+        self.lowered.program.named_barriers[barrier as usize].word.clone()
     }
 
     /// Describes a wait for groups that do not come to a barrier.

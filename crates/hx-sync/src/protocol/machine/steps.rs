@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hx_target::Mode;
 use hx_tile::{OpId, TensorId};
 
 use super::super::accesses::{Access, By};
@@ -86,15 +87,26 @@ impl Machine<'_> {
                 products.drain(..done);
                 self.complete(agent, Queue::Products, *leave);
             }
-            StepKind::Store(from) => {
+            StepKind::Store { from, to, adds } => {
                 let time = self.agents[agent].issued[Queue::Stores as usize];
                 let epoch = Epoch { component: self.components.queue(Queue::Stores, agent), time };
                 if let Some(from) = from {
                     self.access(agent, op, team, (from, false), By::Store, epoch);
                 }
-                self.agents[agent].issued[Queue::Stores as usize] += 1;
+                if let Some(to) = to {
+                    self.store_far(agent, op, team, to, if *adds { Mode::Add } else { Mode::Write });
+                }
+                let issued = &mut self.agents[agent].issued;
+                issued[Queue::Stores as usize] += 1;
+                issued[Queue::Writes as usize] += 1;
             }
-            StepKind::WaitStores(leave) => self.complete(agent, Queue::Stores, *leave),
+            StepKind::WaitStores { leave, read } => {
+                self.complete(agent, Queue::Stores, *leave);
+                if !read {
+                    self.complete(agent, Queue::Writes, *leave);
+                }
+            }
+            StepKind::Far { span, mode } => self.access_far(agent, op, team, span, *mode),
             StepKind::Pass(turns) => self.pass(agent, op, team, *turns),
             StepKind::Come { barrier, n } => self.come(agent, op, *barrier, *n),
             StepKind::Acquire { .. }

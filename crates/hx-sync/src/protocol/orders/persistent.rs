@@ -120,7 +120,7 @@ impl Effects {
                 let ends = |step: &Step| {
                     let kind = &step.kind;
                     matches!(kind, StepKind::WaitCopies(_) | StepKind::Touch { .. })
-                        || matches!(kind, StepKind::WaitProducts(_) | StepKind::WaitStores(_))
+                        || matches!(kind, StepKind::WaitProducts(_) | StepKind::WaitStores { .. })
                 };
                 if table.step(agent, at).is_some_and(ends) {
                     for flying in &state.agents[agent].flying {
@@ -186,7 +186,7 @@ impl Effect {
             StepKind::Multiply { shared, .. } => {
                 effect.spans.extend(shared.iter().map(|span| (block, span.clone(), Use::Read)));
             }
-            StepKind::Store(from) => {
+            StepKind::Store { from, .. } => {
                 effect.spans.extend(from.iter().map(|span| (block, span.clone(), Use::Read)));
             }
             StepKind::Take(turns) => {
@@ -210,7 +210,8 @@ impl Effect {
             | StepKind::WaitCopies(_)
             | StepKind::Touch { .. }
             | StepKind::WaitProducts(_)
-            | StepKind::WaitStores(_) => {}
+            | StepKind::WaitStores { .. }
+            | StepKind::Far { .. } => {}
         }
         effect
     }

@@ -124,7 +124,7 @@ impl State {
                 let quiet = self.agents[agent].flying.is_empty();
                 let is_alone = match &step.kind {
                     StepKind::Commit => true,
-                    StepKind::Touch { .. } | StepKind::WaitProducts(_) | StepKind::WaitStores(_) => quiet,
+                    StepKind::Touch { .. } | StepKind::WaitProducts(_) | StepKind::WaitStores { .. } => quiet,
                     StepKind::WaitCopies(_) => quiet,
                     StepKind::Access { span, .. } => table.private.get(&span.tensor) == Some(&agent),
                     _ => false,
@@ -323,14 +323,15 @@ impl State {
                 }
             }
             StepKind::WaitProducts(leave) => self.complete(agent, Kind::Product, *leave as usize),
-            StepKind::Store(from) => {
+            StepKind::Store { from, .. } => {
                 if let Some(from) = from {
                     self.reads(table, (agent, at, 0), step, from, reads)?;
                 }
                 let spans = from.iter().cloned().collect();
                 self.agents[agent].flying.push(flying(op, Kind::Store, spans, block));
             }
-            StepKind::WaitStores(leave) => self.complete(agent, Kind::Store, *leave as usize),
+            StepKind::Far { .. } => {}
+            StepKind::WaitStores { leave, .. } => self.complete(agent, Kind::Store, *leave as usize),
             StepKind::Take(turns) => self.agents[agent].taken[*turns as usize] += 1,
             StepKind::Pass(turns) => {
                 self.passed[block][*turns as usize][table.next_group(agent)] += 1;

@@ -217,7 +217,7 @@ fn spans(kind: &StepKind) -> Vec<&Span> {
         StepKind::Fill { into, .. } => into.iter().collect(),
         StepKind::Copy(span) | StepKind::Access { span, .. } | StepKind::Atomic { span, .. } => vec![span],
         StepKind::Multiply { shared, .. } => shared.iter().collect(),
-        StepKind::Store(from) => from.iter().collect(),
+        StepKind::Store { from, .. } => from.iter().collect(),
         StepKind::Acquire { .. }
         | StepKind::Publish { .. }
         | StepKind::Wait { .. }
@@ -226,7 +226,8 @@ fn spans(kind: &StepKind) -> Vec<&Span> {
         | StepKind::WaitCopies(_)
         | StepKind::Touch { .. }
         | StepKind::WaitProducts(_)
-        | StepKind::WaitStores(_)
+        | StepKind::WaitStores { .. }
+        | StepKind::Far { .. }
         | StepKind::Take(_)
         | StepKind::Pass(_)
         | StepKind::Come { .. }

@@ -6,10 +6,11 @@ use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{OpId, TensorId};
 
 use super::super::launch::{Launch, Pattern};
-use super::super::program::Multicast;
+use super::super::program::{Far, Multicast};
+use super::super::reach::Reach;
 use super::super::{Act, Place, Protocol, Role, Stmt};
 use super::names::Names;
-use super::{Cast, MOST_STEPS, See, Sight, Span, Step, StepKind, Team, Unfollowed};
+use super::{Cast, FarSpan, MOST_STEPS, See, Sight, Span, Step, StepKind, Team, Unfollowed};
 
 /// The most rounds of a loop that data end.
 const MOST_ROUNDS: i64 = 4096;
@@ -128,6 +129,7 @@ impl<'a> Unroller<'a> {
     }
 
     fn run(&mut self, stmt: &Stmt) -> Done {
+        self.tell_values(stmt);
         match stmt {
             Stmt::Act(op, act) => self.act(*op, act)?,
             Stmt::For { var, start, end, body } => {
@@ -188,6 +190,7 @@ impl<'a> Unroller<'a> {
             }
             self.count()?;
             self.body(body)?;
+            self.tell_values(stmt);
             rounds += 1;
         }
         self.tell(Sight::Rounds { of: stmt, rounds });
@@ -205,6 +208,13 @@ impl<'a> Unroller<'a> {
     fn tell(&mut self, sight: Sight<'_>) {
         if self.reached {
             (self.see)(sight);
+        }
+    }
+
+    fn tell_values(&mut self, stmt: &Stmt) {
+        if self.reached {
+            let (locals, values) = (&self.locals, self.values);
+            (self.see)(Sight::At { of: stmt, values: &|symbol| known(locals, values, symbol) });
         }
     }
 
@@ -227,10 +237,7 @@ impl<'a> Unroller<'a> {
     }
 
     pub(super) fn symbol(&self, symbol: &Symbol) -> Option<i64> {
-        match self.locals.iter().rev().find(|(local, _)| local == symbol) {
-            Some((_, value)) => *value,
-            None => self.values.get(symbol).copied(),
-        }
+        known(&self.locals, self.values, symbol)
     }
 
     pub(super) fn value(&self, expr: &Expr) -> Option<i64> {
@@ -262,6 +269,24 @@ impl<'a> Unroller<'a> {
             ranges.push((value, reach.clone()));
         }
         Some(Span { tensor: place.tensor, owner: place.own.then_some(self.group), ranges })
+    }
+
+    /// Returns the part of a tensor in global memory, without what lies behind its end. `None` if nothing is left, or if the launch does
+    /// not decide it.
+    fn far(&self, far: &Far) -> Option<FarSpan> {
+        let mut ranges = Vec::new();
+        for (start, reach, extent) in &far.ranges {
+            let (start, extent) = (self.value(start)?, self.value(extent)?);
+            let reach = match reach {
+                Reach::Run(length) => Reach::Run((*length).min(extent - start)),
+                steps @ Reach::Steps(_) => steps.clone(),
+            };
+            if start >= extent || matches!(reach, Reach::Run(length) if length <= 0) {
+                return None;
+            }
+            ranges.push((start, reach));
+        }
+        Some(FarSpan { param: far.param, ranges })
     }
 
     fn push(&mut self, op: OpId, kind: StepKind) -> Done {
@@ -348,12 +373,19 @@ impl<'a> Unroller<'a> {
             Act::Fill { pipe, into, bytes, multicast } if first => {
                 self.fill(op, *pipe, into.as_ref(), *bytes, multicast.as_ref())
             }
-            Act::Store { from } if first => {
+            Act::Store { from, to, adds } if first => {
                 let from = from.as_ref().and_then(|place| self.span(op, place));
-                self.push(op, StepKind::Store(from))
+                let to = to.as_ref().and_then(|far| self.far(far));
+                self.push(op, StepKind::Store { from, to, adds: *adds })
             }
-            Act::WaitStores { leave } if first => self.push(op, StepKind::WaitStores(*leave)),
+            Act::WaitStores { leave, read } if first => {
+                self.push(op, StepKind::WaitStores { leave: *leave, read: *read })
+            }
             Act::Fill { .. } | Act::Store { .. } | Act::WaitStores { .. } => Ok(()),
+            Act::Far { far, mode } => match self.far(far) {
+                Some(span) => self.push(op, StepKind::Far { span, mode: *mode }),
+                None => Ok(()),
+            },
             Act::Copy { into } => match self.span(op, into) {
                 Some(into) => self.push(op, StepKind::Copy(into)),
                 None => Ok(()),
@@ -390,5 +422,13 @@ impl<'a> Unroller<'a> {
             Act::Meet { axis } => self.push(op, StepKind::Meet { axis: *axis }),
             Act::SyncCluster => self.push(op, StepKind::SyncCluster),
         }
+    }
+}
+
+/// Returns the value of a local or of a symbol of the launch; `None` if it is unknown.
+fn known(locals: &[(Symbol, Option<i64>)], values: &BTreeMap<Symbol, i64>, symbol: &Symbol) -> Option<i64> {
+    match locals.iter().rev().find(|(local, _)| local == symbol) {
+        Some((_, value)) => *value,
+        None => values.get(symbol).copied(),
     }
 }

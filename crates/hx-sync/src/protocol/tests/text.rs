@@ -234,8 +234,8 @@ impl Reader<'_> {
                 })
             }
             "gemm_wait" => Act::WaitProducts { leave: leave() },
-            "store" => Act::Store { from: Some(self.place(rest)) },
-            "wait_stores" => Act::WaitStores { leave: leave() },
+            "store" => Act::Store { from: Some(self.place(rest)), to: None, adds: false },
+            "wait_stores" => Act::WaitStores { leave: leave(), read: true },
             "take" => Act::Take { turns: self.turns(rest) },
             "pass" => Act::Pass { turns: self.turns(rest) },
             "sync" if !rest.is_empty() => Act::Come { barrier: self.barrier(rest), waits: true },

@@ -183,6 +183,7 @@ fn check(program: &TileProgram, want: Expect) {
         Kind::Hurried { come: op, .. } | Kind::Unmet { arrive: op, .. } => {
             format!("barrier: {}\n", name(*op))
         }
+        Kind::Unstored { access, .. } => format!("not stored: {}\n", name(*access)),
         Kind::Divided { copy } | Kind::Gone { copy } => format!("cluster: {}\n", name(*copy)),
     };
     want.assert_eq(&verdict(program, &|| ()).faults.iter().map(|fault| one(&fault.kind)).collect::<String>());

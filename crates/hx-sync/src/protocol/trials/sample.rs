@@ -13,7 +13,7 @@ use super::{Coverage, Launch, Protocol, Search};
 const DRAWN: usize = 192;
 
 /// A generator of numbers (Knuth's MMIX constants). The same numbers are drawn in every run.
-struct Numbers(u64);
+pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
     fn below(&mut self, end: u64) -> u64 {
@@ -35,10 +35,9 @@ impl Search<'_> {
         let start = self.space.start();
         let mut best: BTreeMap<usize, Best> = BTreeMap::new();
         let mut sides: BTreeMap<(usize, bool), Launch> = BTreeMap::new();
+        let mut cases: BTreeMap<(usize, usize), Launch> = BTreeMap::new();
         for _ in 0..DRAWN {
-            let values =
-                start.iter().map(|(symbol, value)| (symbol.clone(), self.draw(symbol, *value, &mut numbers)));
-            let values: Values = values.collect();
+            let values = self.varied(&start, &mut numbers);
             let Some(values) = self.space.mended(&values) else { continue };
             let Some(launch) = self.launch(&values, false) else { continue };
             let mut chance = |end: i64| numbers.below(end.unsigned_abs()) as i64;
@@ -58,10 +57,21 @@ impl Search<'_> {
                         sides.entry((site, holds)).or_insert_with(|| launch.clone());
                     }
                 }
+                Sight::At { of, values } => {
+                    for case in coverage.lacks_cases(of, values) {
+                        cases.entry(case).or_insert_with(|| launch.clone());
+                    }
+                }
                 Sight::Place { .. } => {}
             });
         }
-        best.into_values().map(|best| best.launch).chain(sides.into_values()).collect()
+        let best = best.into_values().map(|best| best.launch);
+        best.chain(sides.into_values()).chain(cases.into_values()).collect()
+    }
+
+    /// Draws values of all symbols.
+    pub(super) fn varied(&self, start: &Values, numbers: &mut Numbers) -> Values {
+        start.iter().map(|(symbol, value)| (symbol.clone(), self.draw(symbol, *value, numbers))).collect()
     }
 
     /// Draws a value of a symbol: small or large, as the facts allow.

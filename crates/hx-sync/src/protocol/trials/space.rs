@@ -14,9 +14,12 @@ const FEW: i64 = 4;
 const CHANGES: usize = 24;
 /// The multiples of a symbol's divisor that are tried one by one.
 const NEAR: i64 = 64;
-/// The number of powers of two that are tried for a symbol, from 1 on, each times its divisor.
-const GROWN: u32 = 24;
+/// The number of powers of two that are tried for a symbol, from 1 on, each times its divisor. No length is larger.
+const GROWN: u32 = 31;
+/// The longest period of a remainder of which all values are tried, in multiples of a symbol's divisor.
+const PERIOD: i64 = 8192;
 
+#[derive(Clone)]
 pub(super) struct Space<'a> {
     known: &'a Launchable,
     symbols: BTreeSet<Symbol>,
@@ -48,6 +51,13 @@ impl<'a> Space<'a> {
             }
         }
         Space { known, symbols, in_counts, conds }
+    }
+
+    /// Returns the space with counters of loops, which have values, too.
+    pub(super) fn with(&self, counters: &[Symbol]) -> Space<'a> {
+        let mut space = self.clone();
+        space.symbols.extend(counters.iter().cloned());
+        space
     }
 
     /// Returns the number of blocks of a cluster along an axis.
@@ -184,13 +194,29 @@ impl<'a> Space<'a> {
         let mut all: Vec<i64> = isolated(symbol, cond, values).into_iter().collect();
         all.extend((least..=NEAR).map(|multiple| multiple * step));
         all.extend(self.crossing(symbol, cond, values));
-        all.extend((0..GROWN).map(|bits| step << bits));
+        all.extend((0..GROWN).map(|bits| step << bits).filter(|value| *value <= i64::from(i32::MAX)));
         if matches!(symbol, Symbol::Scalar(_)) || is_level(symbol) {
             all.extend([0, -1, -step]);
         }
+        all.extend(self.residue(symbol, cond, values));
         let possible = |value: &i64| self.allowed(symbol, *value) == *value;
         all.retain(possible);
         all
+    }
+
+    /// Returns the least value within a period of the condition with which it holds; `None` if it has no short period.
+    fn residue(&self, symbol: &Symbol, cond: &Cond, values: &Values) -> Option<i64> {
+        let Cond::Cmp(_, a, b) = cond else { return None };
+        let step = self.step(symbol);
+        let periods = [a, b].into_iter().filter(|side| side.mentions(symbol)).flat_map(Expr::periods);
+        let longest = periods.filter(|period| period / step <= PERIOD).max()?;
+        let values = self.complete(values)?;
+        let holds = |value: i64| {
+            let known =
+                |other: &Symbol| if other == symbol { Some(value) } else { values.get(other).copied() };
+            cond.eval(&known) == Ok(true)
+        };
+        (0..=longest / step).map(|multiple| multiple * step).find(|value| holds(*value))
     }
 
     /// Returns the values on both sides of the point at which the sides of a comparison cross, if they do.

@@ -1,0 +1,35 @@
+// planted: HX0404 in check
+// The producer comes to the barrier once more if one of two conditions holds, and only long vectors meet it.
+kernel squared(x: f32[m], y: mut f32[m])
+    grid [1]
+{
+    let s = shared_tensor(f32, [256]);
+    let (full, free) = (barrier(), barrier());
+    warp_groups {
+        producer {
+            for i in 0..cdiv(m, 256) {
+                copy(load(tile(x, [256])[.., i]), s);
+                full.sync();
+                free.sync();
+            }
+            if m > 70000 || m < 0 {
+                full.sync();
+            }
+        }
+        consumer {
+            for i in 0..cdiv(m, 256) {
+                full.sync();
+                let v = load(s);
+                copy(v * v, tile(y, [256])[.., i]);
+                free.sync();
+            }
+        }
+    }
+}
+
+test "squared" {
+    let x = randn(f32, [70001], seed: 1);
+    let y = empty(f32, [70001]);
+    squared(x, y);
+    assert_close(y, x * x, rtol: 1e-6, atol: 0.0);
+}
