@@ -32,7 +32,7 @@ fn weigh<BN = 64, WINDOW = 0, T: type = f16>(
     let key = index(x, 0) + cast(j * BN, i32);
     let scores = where(key < cast(n, i32), x * factor, -inf);
     if WINDOW > 0 {
-        scores = where(key >= cast(n - WINDOW, i32), scores, -inf);
+        scores = where(key >= cast(max(0, n - WINDOW), i32), scores, -inf);
     }
     copy(max(reshape(scores, [BN / 16, 16, R]), axis: 1)[.., 0, ..], tops);
     sync();
@@ -90,10 +90,18 @@ fn attend_token<BN = 64, WINDOW = 0, T: type = f16>(
                 scale * LOG2E,
             );
         let i = values.wait();
-        if (j + 1) * BN > n {
-            // The rows behind the last key may hold anything, and 0 · NaN is NaN.
+        if if WINDOW > 0 {
+            (j + 1) * BN > n || j * BN < n - WINDOW
+        } else {
+            (j + 1) * BN > n
+        } {
+            // The rows of keys that the token does not see may hold anything, and 0 · NaN is NaN.
             let rest = load(sv[.., .., i]);
-            copy(where(index(rest, 0) < cast(n - j * BN, i32), rest, 0.0), sv[.., .., i]);
+            rest = where(index(rest, 0) < cast(n - j * BN, i32), rest, 0.0);
+            if WINDOW > 0 {
+                rest = where(index(rest, 0) >= cast(max(0, n - WINDOW) - j * BN, i32), rest, 0.0);
+            }
+            copy(rest, sv[.., .., i]);
         }
         sync();
         gemm(acc, sv[.., .., i].T, sp[.., .., r % 2]);
@@ -156,7 +164,7 @@ fn leave<JOIN = 8, T: type = f16>(
 /// o = softmax(scale · q·kᵀ) · v for one token a sequence, `q: [batch, heads, D]`, and grouped `k`, `v: [batch, kv_heads, t, D]`, of
 /// which sequence `i` has the first `lengths[i]` positions. `scale` is positive, and a sequence without keys gives zeros.
 ///
-/// With `WINDOW` the token sees the last `WINDOW` keys, and no others are read.
+/// With `WINDOW` the token sees the last `WINDOW` keys, and other blocks of keys are not read.
 ///
 /// `part` and `lse` are scratch memory for `splits` parts of each sequence, and `done` is 0 before the launch and 0 again after it.
 /// The launch takes as many splits as the device runs at once, two or more, but at most `splits`: 64 suffice for an H200 unless a
@@ -168,7 +176,7 @@ kernel attention_decode<
     D = 128,
     R = 8,
     BN = 64,
-    STAGES = (108 * 1024 - 2 * R * (D + 2 * BN)) / (4 * BN * D),
+    STAGES = max(1, (108 * 1024 - 2 * R * (D + 2 * BN)) / (4 * BN * D)),
     JOIN = if R * D > 8192 { 1 } else { 8192 / (R * D) },
     WINDOW = 0,
     T: type = f16,
@@ -183,8 +191,8 @@ kernel attention_decode<
     done: mut i32[b, hk],
     scale: f32,
 )
-    where h % hk == 0, h <= R * hk, WINDOW >= 0
-    grid [min(splits, max(2, 2 * multiprocessors / (b * hk))), hk, b]
+    where h % hk == 0, h <= R * hk, WINDOW >= 0, splits >= 1
+    grid [min(splits, max(2, 2 * multiprocessors / max(1, b * hk))), hk, b]
     blocks_per_sm 2
 {
     let [z, head, batch] = block_idx;
@@ -252,7 +260,7 @@ kernel attention_decode_paged<
     R = 8,
     P = 16,
     BN = 64,
-    STAGES = (108 * 1024 - 2 * R * (D + 2 * BN)) / (4 * BN * D),
+    STAGES = max(1, (108 * 1024 - 2 * R * (D + 2 * BN)) / (4 * BN * D)),
     JOIN = if R * D > 8192 { 1 } else { 8192 / (R * D) },
     WINDOW = 0,
     ROWS = if P < BN { P } else { BN },
@@ -269,8 +277,8 @@ kernel attention_decode_paged<
     done: mut i32[b, hk],
     scale: f32,
 )
-    where h % hk == 0, h <= R * hk, WINDOW >= 0, BN % ROWS == 0, P % ROWS == 0
-    grid [min(splits, max(2, 2 * multiprocessors / (b * hk))), hk, b]
+    where h % hk == 0, h <= R * hk, WINDOW >= 0, splits >= 1, BN % ROWS == 0, P % ROWS == 0
+    grid [min(splits, max(2, 2 * multiprocessors / max(1, b * hk))), hk, b]
     blocks_per_sm 2
 {
     let [z, head, batch] = block_idx;
@@ -340,7 +348,7 @@ kernel attention_decode_paged<
     }
 }
 
-/// Lengths of no key, one key, whole blocks and parts of blocks; behind the last key lies NaN, which nobody may see.
+/// Lengths of no key, one key, whole blocks and parts of blocks; behind the last key and before the window lies NaN, which nobody may see.
 test "one token of each sequence" for (h, hk, d, splits, join, T, window, lengths) in [
     (8, 1, 64, 1, 8, f16, 0, [64, 0, 1]),
     (6, 2, 128, 3, 8, bf16, 0, [63, 200, 65]),
@@ -358,6 +366,8 @@ test "one token of each sequence" for (h, hk, d, splits, join, T, window, length
     for i in 0..b {
         k[i, .., lengths[i]..] = full(T, [hk, t - lengths[i], d], nan);
         v[i, .., lengths[i]..] = full(T, [hk, t - lengths[i], d], nan);
+        let from = if window > 0 { max(0, lengths[i] - window) } else { 0 };
+        v[i, .., ..from] = full(T, [hk, from, d], nan);
     }
     let o = empty(T, [b, h, d]);
     let (part, lse) = (empty(f32, [splits, b, h, d]), empty(f32, [b, h, splits]));

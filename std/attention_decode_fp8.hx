@@ -51,9 +51,16 @@ fn attend_narrow<BN = 64, WINDOW = 0, T: type = f16, K: type = f8e4m3>(
         let i = values.wait();
         let v = cast(load(sv[.., .., i]), T);
         values.release();
-        if (j + 1) * BN > n {
-            // The rows behind the last key may hold anything, and 0 · NaN is NaN.
+        if if WINDOW > 0 {
+            (j + 1) * BN > n || j * BN < n - WINDOW
+        } else {
+            (j + 1) * BN > n
+        } {
+            // The rows of keys that the token does not see may hold anything, and 0 · NaN is NaN.
             v = where(index(v, 0) < cast(n - j * BN, i32), v, 0.0);
+            if WINDOW > 0 {
+                v = where(index(v, 0) >= cast(max(0, n - WINDOW) - j * BN, i32), v, 0.0);
+            }
         }
         copy(v, wide_v);
         sync();
@@ -89,8 +96,8 @@ kernel attention_decode_fp8<
     scale_k: f32,
     scale_v: f32,
 )
-    where h % hk == 0, h <= R * hk, WINDOW >= 0
-    grid [min(splits, max(2, BLOCKS * multiprocessors / (b * hk))), hk, b]
+    where h % hk == 0, h <= R * hk, WINDOW >= 0, splits >= 1
+    grid [min(splits, max(2, BLOCKS * multiprocessors / max(1, b * hk))), hk, b]
     blocks_per_sm BLOCKS
 {
     let [z, head, batch] = block_idx;
@@ -171,8 +178,8 @@ kernel attention_decode_paged_fp8<
     scale_k: f32,
     scale_v: f32,
 )
-    where h % hk == 0, h <= R * hk, WINDOW >= 0, BN % ROWS == 0, P % ROWS == 0
-    grid [min(splits, max(2, BLOCKS * multiprocessors / (b * hk))), hk, b]
+    where h % hk == 0, h <= R * hk, WINDOW >= 0, splits >= 1, BN % ROWS == 0, P % ROWS == 0
+    grid [min(splits, max(2, BLOCKS * multiprocessors / max(1, b * hk))), hk, b]
     blocks_per_sm BLOCKS
 {
     let [z, head, batch] = block_idx;

@@ -58,7 +58,6 @@ impl Lowering<'_> {
                 producer: role.kind == RoleKind::Producer,
                 given,
                 copies: false,
-                needs: 0,
             });
         }
         scopes[0] = Scope::block(scopes.last().map_or(0, Scope::end) as u32);

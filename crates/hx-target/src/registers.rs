@@ -20,8 +20,6 @@ pub struct Share {
     pub given: Option<u32>,
     /// The threads of the role make asynchronous copies themselves.
     pub copies: bool,
-    /// The registers that a thread of a consumer needs, as far as that is known; 0 if it is not.
-    pub needs: u32,
 }
 
 /// The roles ask for more registers than a launch gives their block.
@@ -37,9 +35,8 @@ pub struct RegisterError {
 }
 
 /// Returns for each role the registers of one of its threads. Roles without a number share the rest: consumers get the most
-/// that leaves producers the least number, but at most 240, and producers get the remainder. Consumers have equally many, unless one
-/// needs more than that: then those that need fewer get what they need. Every role keeps the registers that it has at entry if none
-/// has a number and there are no producers, no consumers, or at least 240 registers at entry.
+/// that leaves producers the least number, but at most 240, and producers get the remainder. Every role keeps the registers
+/// that it has at entry if none has a number and there are no producers, no consumers, or at least 240 registers at entry.
 ///
 /// # Errors
 /// If the roles need more registers than the block has.
@@ -64,28 +61,15 @@ pub fn share_registers(limits: &Limits, roles: &[Share]) -> Result<Vec<u32>, Reg
         return Ok(vec![at_entry; roles.len()]);
     }
     let whole = |registers: u32| registers / limits.register_step * limits.register_step;
-    let left = pool - given - kept(true);
-    let each =
-        |registers: u32, groups: u32| registers.checked_div(groups).map_or(0, |each| whole(each).min(ENOUGH));
-    let equal = each(left, consumers);
-    // A role that needs no more than its equal share leaves the rest of it to the others, if one of them needs it.
-    let is_short = open(false).any(|role| role.needs > equal);
-    let needed = |role: &Share| role.needs.next_multiple_of(limits.register_step).max(least(role));
-    let spares = |role: &Share| is_short && role.needs > 0 && needed(role) < equal;
-    let sparing = || open(false).filter(|role| spares(role));
-    let (spared, sparing_groups) = (
-        sparing().map(|role| role.groups * needed(role)).sum::<u32>(),
-        sparing().map(|role| role.groups).sum::<u32>(),
-    );
-    let most = each(left - spared, consumers - sparing_groups);
+    let left = pool - given;
+    let consumer = (left - kept(true)).checked_div(consumers).map_or(0, |each| whole(each).min(ENOUGH));
     // Producers share what they do not all need.
-    let rest = left - spared - most * (consumers - sparing_groups);
+    let rest = left - consumer * consumers - kept(true);
     let more = rest.checked_div(producers).map_or(0, whole);
     let share = |role: &Share| match role.producer {
         _ if role.given.is_some() => role.given.unwrap_or(0),
         true => (least(role) + more).min(limits.register_range[1]),
-        false if spares(role) => needed(role),
-        false => most,
+        false => consumer,
     };
     Ok(roles.iter().map(share).collect())
 }
@@ -98,16 +82,14 @@ mod tests {
     use crate::Target;
 
     /// Shares the registers of roles that are written as in the source: `p 24, c2 240`, `c2` for two groups, `t` for a producer whose threads
-    /// copy, `c 56?` for a consumer that needs 56.
+    /// copy.
     fn check(roles: &str, want: Expect) {
         let role = |text: &str| {
             let mut words = text.trim().split(' ');
             let (kind, count) = words.next().unwrap().split_at(1);
-            let number = words.next();
-            let needs = number.and_then(|number| number.strip_suffix('?')).map_or(0, |n| n.parse().unwrap());
-            let given = number.filter(|_| needs == 0).map(|number| number.parse().unwrap());
+            let given = words.next().map(|number| number.parse().unwrap());
             let copies = kind == "t";
-            Share { groups: count.parse().unwrap_or(1), producer: kind != "c", given, copies, needs }
+            Share { groups: count.parse().unwrap_or(1), producer: kind != "c", given, copies }
         };
         let roles: Vec<Share> = roles.split(',').map(role).collect();
         let found = match share_registers(&Target::usual().limits, &roles) {
@@ -130,18 +112,6 @@ mod tests {
         check("t, c2", expect!["[40, 232]"]);
         check("p, c2, p", expect!["[24, 232, 24]"]);
         check("t, c2, p", expect!["[40, 224, 24]"]);
-    }
-
-    #[test]
-    fn consumers_that_need_few_leave_them_to_those_that_need_more() {
-        check("p, c 56?, c2 176?", expect!["[24, 56, 216]"]);
-        check("p, c 57?, c2 176?", expect!["[32, 64, 208]"]);
-        check("p, c 20?, c2 176?", expect!["[24, 24, 232]"]);
-        // The equal share suffices, all need more than it, or a need is not known.
-        check("p, c 56?, c2 160?", expect!["[32, 160, 160]"]);
-        check("p, c 170?, c2 176?", expect!["[32, 160, 160]"]);
-        check("p, c, c2 176?", expect!["[32, 160, 160]"]);
-        check("c 40?, c2 200?", expect!["[168, 168]"]);
     }
 
     #[test]

@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 
 use hx_target::{Feature, RegisterError, Share, share_registers};
-use hx_tile::{
-    Choice, LiveTensors, Op, OpId, OpKind, Role, RoleKind, ScopeId, Stmt, TensorId, TileProgram, registers_of,
-};
+use hx_tile::{Choice, Op, OpId, OpKind, Role, RoleKind, ScopeId, Stmt, TileProgram};
 
-use crate::anchor::gemm::ceil_div;
 use crate::failure::{Failure, FailureKind};
 
 /// Returns the registers of each thread of the roles whose threads do not keep those of the launch. Roles keep the number that the
-/// source gives them, and share the rest by [`share_registers`], which takes what the tensors of each need. The map is empty if the source asks for more than the launch gives.
+/// source gives them, and share the rest by [`share_registers`]. The map is empty if the source asks for more than the launch gives.
 ///
 /// Before the solution is known, all producers are taken to copy by boxes.
 pub fn role_registers(program: &TileProgram) -> BTreeMap<ScopeId, u32> {
-    of_roles(program, &|_| false)
+    registers_of(program, &|_| false)
 }
 
 /// As [`role_registers`], for the choices of a solution: the threads of a producer without boxes hold addresses.
@@ -26,10 +23,10 @@ pub(crate) fn role_registers_with(
     let by_threads = |op: &Op| {
         matches!(op.kind, OpKind::CopyAsync { .. }) && matches!(choices.get(&op.id), Some(Choice::Copy(_)))
     };
-    of_roles(program, &|role| role.body.iter().flat_map(Stmt::ops).any(by_threads))
+    registers_of(program, &|role| role.body.iter().flat_map(Stmt::ops).any(by_threads))
 }
 
-fn of_roles(program: &TileProgram, copies: &dyn Fn(&Role) -> bool) -> BTreeMap<ScopeId, u32> {
+fn registers_of(program: &TileProgram, copies: &dyn Fn(&Role) -> bool) -> BTreeMap<ScopeId, u32> {
     let roles = program.roles();
     let at_entry = program.limits().registers_at_entry(program.block_threads());
     let shares = shares(program, copies).or_else(|_| shares(program, &|_| false)).unwrap_or_default();
@@ -63,31 +60,12 @@ fn shares(program: &TileProgram, copies: &dyn Fn(&Role) -> bool) -> Result<Vec<u
     if roles.is_empty() || (is_open && !program.target.has(Feature::RoleRegisters)) {
         return Ok(vec![limits.registers_at_entry(program.block_threads()); roles.len()]);
     }
-    let needs = needs(program);
     let share = |role: &Role| {
         let scope = program.scope(role.scope);
         let groups = scope.groups * scope.threads / limits.group;
-        let needs = needs.get(&role.scope).copied().unwrap_or(0);
-        Share { groups, producer: is_light(role), given: role.registers, copies: copies(role), needs }
+        Share { groups, producer: is_light(role), given: role.registers, copies: copies(role) }
     };
     share_registers(&limits, &roles.iter().map(share).collect::<Vec<Share>>())
-}
-
-/// Returns the registers that the threads of roles need for the tensors that they hold at once, dealt evenly, and for addresses. A role
-/// that holds none across an operation is not listed.
-fn needs(program: &TileProgram) -> BTreeMap<ScopeId, u32> {
-    let evenly = |tensor: &TensorId| {
-        let threads = i64::from(program.threads_holding(*tensor).max(1));
-        registers_of(program, *tensor, ceil_div(program.tensor(*tensor).size(), threads))
-    };
-    let mut needs = BTreeMap::new();
-    for live in LiveTensors::of(program).across {
-        let held: i64 = live.tensors.iter().map(evenly).sum();
-        let all = u32::try_from(held + program.target.costs().role_registers).unwrap_or(u32::MAX);
-        let most = needs.entry(live.scope).or_insert(0);
-        *most = all.max(*most);
-    }
-    needs
 }
 
 /// Reports whether the threads of a role hold no tensor in registers.
