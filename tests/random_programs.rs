@@ -97,8 +97,9 @@ const TURNS: &[Option<Family>] = &[
 /// threads read one by one. In a run of 3000 there are 36.
 const REFUSED: u64 = 2;
 
-/// Number of programs in a hundred for which `hx check` may warn that it did not follow their pipelines.
-const UNCHECKED: u64 = 1;
+/// Number of programs in a hundred for which `hx check` may warn that it did not follow their pipelines: most often because the end of a
+/// part is a number from memory. In a run of 500 there are 6.
+const UNCHECKED: u64 = 2;
 
 /// Time limit of one program. Most take a tenth of a second; the margin is for slow and busy machines.
 const LIMIT: Duration = Duration::from_secs(600);
