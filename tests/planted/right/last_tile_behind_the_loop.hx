@@ -1,6 +1,7 @@
 // The consumer waits for the last tile behind its loop: there is one, because m is at least 1.
 kernel squared(x: f32[m], y: mut f32[m])
-    where m >= 1 grid [1]
+    where m >= 1
+    grid [1]
 {
     let s = shared_tensor(f32, [256, 2]);
     let pipe = pipeline(2);
