@@ -1,6 +1,6 @@
 //! The first wrong element of a failed comparison, and the program that should have written it.
 
-use hx_compile::{routed_program, tile_program};
+use hx_compile::{solved, tile_program};
 use hx_hir::{Item, Pat, body_of};
 use hx_host::dense::show_shape;
 use hx_host::eval::Suspect;
@@ -17,12 +17,13 @@ pub(super) struct Account<'a> {
     pub(super) db: &'a Database,
     pub(super) seen: &'a Seen<'a>,
     pub(super) suspect: &'a Suspect,
+    /// The solved program: the followed tensors may be moved ones, which the text does not have.
     pub(super) program: &'a TileProgram,
 }
 
 impl<'a> Account<'a> {
     pub(super) fn new(db: &'a Database, seen: &'a Seen<'a>, suspect: &'a Suspect) -> Option<Account<'a>> {
-        let program = &routed_program(db, seen.instance).as_ref().ok()?.program;
+        let program = &solved(db, seen.instance).as_ref().ok()?.program;
         Some(Account { db, seen, suspect, program })
     }
 

@@ -404,3 +404,45 @@ test \"relu\" {
         "#]],
     );
 }
+
+/// The halves of a register come from two tensors, so the solver moves one of them. The values of the moved tensor are told, too.
+#[test]
+fn values_of_a_moved_tensor_are_told() {
+    check(
+        "kernel pairs(x: u32[m, n], y: mut f16[m, k]) grid [1] threads 64 {
+    let t = reshape(cast(load(tile(x, [8, 64])[.., .., 0, 0]), f16), [8, 64, 1]);
+    copy(reshape(concat(t, t, axis: 2), [8, 128]), tile(y, [8, 128])[.., .., 0, 0]);
+}
+test \"pairs\" {
+    let x = full(u32, [1, 8], 5);
+    let y = empty(f16, [1, 16]);
+    pairs(x, y);
+    assert_eq(y, full(f16, [1, 16], 3));
+}
+",
+        expect![[r#"
+            error[HX0612]: 16 of 16 elements of f16[1, 16] are not equal
+               ╭─[ k.hx:9:5 ]
+               │
+             2 │     let t = reshape(cast(load(tile(x, [8, 64])[.., .., 0, 0]), f16), [8, 64, 1]);
+               │                          ──────────────────┬─────────────────
+               │                                            ╰─────────────────── block [0] reads `x[0, 0..8]`
+             3 │     copy(reshape(concat(t, t, axis: 2), [8, 128]), tile(y, [8, 128])[.., .., 0, 0]);
+               │     ───────────────────────┬───────────────┬───────────────────────────────────────
+               │                            ╰───────────────────────────────────────────────────────── value 5.0
+               │                                            │
+               │                                            ╰───────────────────────────────────────── block [0] writes `y[0, 0..16]`, value 5.0
+               │
+             9 │     assert_eq(y, full(f16, [1, 16], 3));
+               │     ─────────────────┬─────────────────
+               │                      ╰─────────────────── here
+               │
+               │ Note 1: first at [0, 0]: got 5.0, expected 3.0
+               │
+               │ Note 2: wrong: every element
+               │
+               │ Note 3: [0, 0] was written in block [0] by thread 0 (warp 0), from value 0 of the stored tile in its layout ((16,4),(8,2)):((64,1),(8,4)); the lines show the values that led to it
+            ───╯
+        "#]],
+    );
+}
