@@ -4,11 +4,11 @@
 //! memory. So a role of its own turns each block of values, while other groups multiply.
 
 use std::attention_hopper::attention_hopper;
-use std::attention_roles::{blocks, hide};
+use std::attention_roles::{blocks, feed, hide, soften};
 use std::math::LOG2E;
 
 /// Weights reach 2 to this power, so that small ones keep more bits in an `f8e4m3`. The sums have the same factor.
-const RANGE: f32 = 8.0;
+const RANGE = 8;
 
 /// Returns the weights in 8 bits, with the keys in another order: of 16 keys, key `8 a + 2 t + b` comes to place `4 t + 2 a + b`. A
 /// thread that has the weights of two neighbouring keys has four in this order, as the operand of a product wants them: no thread asks
@@ -19,38 +19,6 @@ fn in_fours<N = 128>(p: register f32[M, N]) -> register f8e4m3[M, N] {
 
 /// Returns number `at` of a list.
 fn number(list: f32[n], at: i64) -> f32 { scalar(load(tile(list, [1])[.., at])) }
-
-/// Copies the queries of all groups of tile `bm`, and the blocks of keys and values that they see, the last one first.
-fn feed(
-    q: f8e4m3[s, D],
-    k: f8e4m3[t, D],
-    v: f8e4m3[t, D],
-    sq: shared mut f8e4m3[64, D, GROUPS],
-    sk: shared mut f8e4m3[N, D, 2],
-    sv: shared mut f8e4m3[N, D, 2],
-    rings: (pipeline, pipeline, pipeline),
-    bm: i64,
-    seen: (i64, i64, i64, i64),
-) {
-    let ((queries, keys, values), (last, n, _, _)) = (rings, seen);
-    let (gk, gv) = (tile(k, [N, D])[.., .., .., 0], tile(v, [N, D])[.., .., .., 0]);
-    queries.acquire();
-    #[unroll]
-    for g in 0..GROUPS {
-        copy_async(tile(q, [64, D])[.., .., bm * GROUPS + g, 0], sq[.., .., g], signal: queries);
-    }
-    // The keys of a block are needed before the values of the block before it.
-    let i = keys.acquire();
-    copy_async(gk[.., .., last - 1], sk[.., .., i], signal: keys);
-    for j in 1..n {
-        let i = keys.acquire();
-        copy_async(gk[.., .., last - 1 - j], sk[.., .., i], signal: keys);
-        let i = values.acquire();
-        copy_async(gv[.., .., last - j], sv[.., .., i], signal: values);
-    }
-    let i = values.acquire();
-    copy_async(gv[.., .., last - n], sv[.., .., i], signal: values);
-}
 
 /// Turns `n` blocks of values, with the keys in the order of `in_fours`.
 fn turn_values(
@@ -68,29 +36,6 @@ fn turn_values(
         copy(reshape(x, [D, N]), turned[.., .., j]);
         ready.publish();
     }
-}
-
-/// Turns scores into weights, in base 2 and times 2 to the power of `RANGE`, and carries the maximum and the sum of each row. `fade`
-/// becomes the factor by which the sums so far shrink, because the maximum has grown. A row has eight sums, of every eighth weight
-/// each, which no thread shares with another.
-fn soften<N = 128>(
-    x: register mut f32[64, N],
-    top: register mut f32[64, 1],
-    total: register mut f32[64, 8],
-    fade: register mut f32[64, 1],
-    factor: f32,
-) {
-    let higher = max(top, max(x, axis: 1));
-    fade = exp2((top - higher) * factor);
-    x = exp2(x * factor - (higher * factor - RANGE));
-    let fresh = register_tensor(f32, [64, 8]);
-    fill(fresh, 0.0);
-    #[unroll]
-    for j in 0..N / 8 {
-        fresh = fresh + x[.., j * 8..(j + 1) * 8];
-    }
-    total = total * fade + fresh;
-    top = higher;
 }
 
 /// o = softmax(scale · q·kᵀ) · v for `q: [batch, heads, s, D]` and grouped `k`, `v: [batch, kv_heads, t, D]` in `f8e4m3`, with a positive
@@ -166,7 +111,7 @@ kernel attention_fp8<D = 128, GROUPS = 2, BN = 128, CAUSAL = true, T: type = bf1
             gemm_wait(0);
             keys.release();
             hide<CAUSAL = CAUSAL>(x, row, cast((last - 1) * BN, i32), length);
-            soften<N = BN>(x, top, total, fade, factor);
+            soften<N = BN, RANGE = RANGE>(x, top, total, fade, factor);
             let p = in_fours<N = BN>(x);
             #[peel]
             for j in 1..n {
@@ -183,7 +128,7 @@ kernel attention_fp8<D = 128, GROUPS = 2, BN = 128, CAUSAL = true, T: type = bf1
                 if j < late {
                     hide<CAUSAL = CAUSAL>(x, row, cast((last - 1 - j) * BN, i32), length);
                 }
-                soften<N = BN>(x, top, total, fade, factor);
+                soften<N = BN, RANGE = RANGE>(x, top, total, fade, factor);
                 gemm_wait(0);
                 ready.release();
                 acc = acc * fade;

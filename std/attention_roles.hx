@@ -5,8 +5,9 @@ use std::math::LOG2E;
 
 /// Turns scores into weights, in base 2, and carries the maximum and the sum of each row. `fade` becomes the factor by which the
 /// sums so far shrink, because the maximum has grown. A row has eight sums, of every eighth weight each, which no thread shares
-/// with another: only who reads the whole sum pays for an exchange.
-fn soften<M = 64, N = 128>(
+/// with another: only who reads the whole sum pays for an exchange. With `RANGE` weights and sums are 2 to this power times as large,
+/// so that small weights keep more bits in a narrow type.
+fn soften<M = 64, N = 128, RANGE = 0>(
     x: register mut f32[M, N],
     top: register mut f32[M, 1],
     total: register mut f32[M, 8],
@@ -15,7 +16,7 @@ fn soften<M = 64, N = 128>(
 ) {
     let higher = max(top, max(x, axis: 1));
     fade = exp2((top - higher) * factor);
-    x = exp2(x * factor - higher * factor);
+    x = exp2(x * factor - if RANGE > 0 { higher * factor - cast(RANGE, f32) } else { higher * factor });
     let fresh = register_tensor(f32, [M, 8]);
     fill(fresh, 0.0);
     #[unroll]

@@ -1,15 +1,8 @@
 use expect_test::expect;
 
+use super::programs::kernel;
 use super::{check, check_instance};
 use crate::{CtValue, LaunchFacts};
-
-/// Returns a kernel of two matrices with these statements.
-fn kernel(statements: &str) -> String {
-    format!(
-        "kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k])\n\
-         grid [cdiv(m, BM), cdiv(k, BK)] threads 128 {{\nlet [bm, bk] = block_idx;\n{statements}\n}}\n"
-    )
-}
 
 #[test]
 fn what_cannot_be_compiled_yet_says_so() {

@@ -3,14 +3,7 @@
 use expect_test::expect;
 
 use super::check;
-
-/// Returns a kernel of two matrices with these statements.
-fn kernel(statements: &str) -> String {
-    format!(
-        "kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k])\n\
-         grid [cdiv(m, BM), cdiv(k, BK)] threads 128 {{\nlet [bm, bk] = block_idx;\n{statements}\n}}\n"
-    )
-}
+use super::programs::kernel;
 
 #[test]
 fn an_unrolled_loop_has_known_bounds() {

@@ -25,7 +25,7 @@ const VISITED: i64 = 200;
 /// The number of starts that are drawn: values of the other symbols.
 const STARTS: usize = 4;
 
-/// How often a role comes to something that others wait for.
+/// A kind of act that others wait for. The acts of each kind are counted for each role.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     Acquire(u32),
